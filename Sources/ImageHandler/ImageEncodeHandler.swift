@@ -96,13 +96,14 @@ package struct ImageEncodeHandler: OwnHandler {
     let paths = EncodedOutput.paths(of: outputs, reply, input: arguments.input)
     // All of them, before the first file gets its name.
     try EncodedOutput.refuseSamePlaces(zip(outputs, paths).map { output, path in try output.place(at: path) })
+    var objects: [JSONValue?] = []
     for (output, picture) in zip(outputs, reply.outputs) {
-      try await output.stored?.keep(picture, in: execution.context)
+      objects.append(try await output.stored?.keep(picture, in: execution.context))
     }
     for (output, path) in zip(outputs, paths) {
       if let path { try output.publish(as: path) }
     }
-    return reply.result(paths: paths.map { $0.map(execution.absolutePath) })
+    return reply.result(paths: paths.map { $0.map(execution.absolutePath) }, objects: objects)
   }
 
   package func removeLeftovers(of arguments: JSONValue, submitter: UInt32, payloadDirectory: String) throws {
@@ -192,8 +193,10 @@ package struct ImageEncodeHandler: OwnHandler {
 extension ImageReply {
   /// Returns the job's result.
   ///
-  /// - Parameter paths: where each output's file is; nil for one without a file.
-  func result(paths: [String?]) -> JSONValue {
+  /// - Parameters:
+  ///   - paths: where each output's file is; nil for one without a file.
+  ///   - objects: which object each output is kept as; nil for one that is not kept.
+  func result(paths: [String?], objects: [JSONValue?]) -> JSONValue {
     var found = Self.picture(
       input.format, width: input.width, height: input.height, pages: input.pages, bytes: input.bytes,
       sha256: input.sha256)
@@ -201,14 +204,15 @@ extension ImageReply {
     var result: JSONObject = [
       "input": .object(found),
       "outputs": .array(
-        zip(outputs.indices, paths).map { index, path in
+        outputs.indices.map { index in
           let output = outputs[index]
           var object = Self.picture(
             output.format, width: output.width, height: output.height, pages: output.pages, bytes: output.bytes,
             sha256: output.sha256)
           object["quality"] = output.quality.map { .integer(Int64($0)) }
           if reused.contains(index) { object["reused"] = true }
-          object["path"] = path.map(JSONValue.string)
+          object["path"] = paths[index].map(JSONValue.string)
+          object["object"] = objects[index]
           return .object(object)
         }),
     ]

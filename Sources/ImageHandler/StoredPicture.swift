@@ -1,5 +1,6 @@
 import Foundation
 import ImageProtocol
+import JSONText
 import Jobs
 import ObjectGraph
 import Synchronization
@@ -40,9 +41,13 @@ final class StoredPicture: Sendable {
   var descriptor: Int32 { file.number }
 
   /// Makes objects of the written picture.
-  nonisolated(nonsending) func keep(_ picture: ImageReply.Output, in context: ManagedObjectContext) async throws {
+  ///
+  /// - Returns: the `Image` as results name it, which is how replies name the objects that relationships lead to.
+  nonisolated(nonsending) func keep(
+    _ picture: ImageReply.Output, in context: ManagedObjectContext
+  ) async throws -> JSONValue {
     let (title, content) = (title, try blob(byteCount: picture.bytes))
-    await context.perform { context in
+    return await context.perform { context in
       let image = Image(context: context)
       image.title = title
       image.format = picture.format.rawValue
@@ -51,6 +56,8 @@ final class StoredPicture: Sendable {
       let blob = ImageBlob(context: context)
       blob.dataBlob = content
       image.blob = blob
+      // An object's key is drawn when it is inserted and stays.
+      return .object(["id": .string(String(image.objectID.key)), "entity": .string(Image.entityName)])
     }
   }
 

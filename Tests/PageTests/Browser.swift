@@ -152,6 +152,7 @@ final class Browser: Sendable {
     static let escape = "\u{E00C}"
     static let space = " "
     static let down = "\u{E015}"
+    static let end = "\u{E010}"
     static let backspace = "\u{E003}"
   }
 

@@ -1,6 +1,7 @@
 import DaemonTesting
 import Foundation
 import JSONText
+import SystemSupport
 import TestSupport
 import Testing
 
@@ -16,7 +17,7 @@ struct PageTests {
   }
 
   /// Starts a daemon and a browser that shows a view of it.
-  private func browse(_ view: String = "", width: Int = 1280, isDark: Bool = false) async throws -> Visit {
+  func browse(_ view: String = "", width: Int = 1280, isDark: Bool = false) async throws -> Visit {
     let daemon = try await DaemonProcess.ready(root)
     let address = try await PageAddress(of: root)
     let browser = try await Browser.start(width: width, isDark: isDark)
@@ -195,18 +196,70 @@ struct PageTests {
       try await visit.go(view)
       try await browser.wait(for: "document.querySelector('h1')")
     }
+    func expectNoHarm(_ place: String) async throws {
+      #expect(try await browser.run("return window.isHurt ?? null") == .null, "\(place)")
+      let elements = "return document.querySelectorAll('main :is(img[src=x], script)').length"
+      #expect(try await browser.run(elements).integer == 0, "\(place)")
+    }
     try await visit.go("jobs")
     try await browser.click("tbody a.mono")
     try await browser.wait(for: "document.querySelector('h1').innerText.includes('<script>')")
     try await browser.wait(for: "document.querySelector('pre.log').innerText.includes('<script>')")
-    #expect(try await browser.run("return window.isHurt ?? null") == .null)
-    #expect(
-      try await browser.run("return document.querySelectorAll('main :is(img[src=x], script)').length").integer == 0)
+    try await expectNoHarm("a job's page")
+
+    // What programs, files and people say later.
+    try root.declare(
+      "telling",
+      #"""
+      printf '%s\n' '{"progress": {"done": 1, "total": 2, "unit": "\#(evil)", "message": "\#(evil)"}}' '{"result": {"it": "\#(evil)"}}'
+      while [ ! -e go ]; do sleep 0.05; done
+      """#)
+    try root.declare(
+      "complaining", #"printf '%s\n' '{"error": {"message": "\#(evil)", "permanent": true}}'"#, "MaxAttempts=1")
+    let name = "<img src=x onerror=window.isHurt=1>"
+    let folder = root.directory.path(name)
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let template = root.paths.configuration + "/any.json"
+    try root.write(#"{"type": "noop"}"#, to: template)
+    try root.write(
+      "[Folder]\nPath=\(folder)\nSettle=0\nJob=\(template)\n", to: root.paths.configuration + "/folders.d/scans.conf")
+    let field = "\"" + evil.replacing(#"\""#, with: "\"\"") + "\""
+    try root.payload("evil.csv", "job,number\n\(field),1\n\(field),\(field)\n")
+    try await daemon.reload()
+    try root.write("scan", to: folder + "/\(name)")
+    _ = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "later", "delay": "1h"}"#)
+    _ = try await daemon.request(
+      "POST", "/v1/commands", body: #"{"command": "cancel", "jobs": ["later"], "reason": "\#(evil)"}"#)
+    _ = try await daemon.submit(
+      #"""
+      {"jobs": [{"type": "complaining", "id": "complaining"},
+        {"type": "import", "id": "import", "arguments": {"input": "evil.csv", "entity": "Reading", "maxRejects": 5}}]}
+      """#)
+    try root.drop(#"{"type": "noop", "id": "named"}"#, as: FileName("\(name).json"))
+    try await daemon.waitUntilSpoolIsEmpty()
+    _ = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "telling", "id": "telling"}"#)
+    for (view, place) in [
+      ("jobs/telling", ".progress .message"), ("jobs/complaining", "p.problem"), ("jobs/later", "p.problem"),
+      ("jobs/import", "table code.raw"), ("jobs/named", ".facts code"), ("objects/Reading", "td .value-text"),
+      ("schedules", "td code"), ("schedules", "td a.mono"),
+      ("jobs", "td .error-text"),
+    ] {
+      try await visit.go(view)
+      try await browser.wait(
+        for:
+          "[...document.querySelectorAll(\(Browser.literal(place)))].some(one => one.innerText.includes('<img src=x'))")
+      try await expectNoHarm("\(view), \(place)")
+    }
+    try root.payload("go", "")
+    try await visit.go("jobs/telling")
+    try await browser.wait(
+      for: "[...document.querySelectorAll('pre.code')].some(one => one.innerText.includes('<script>'))")
+    try await expectNoHarm("a result")
     try await visit.end()
   }
 
   /// A daemon with something to show in every view; returns the addresses of the views.
-  private func fill(_ daemon: DaemonProcess) async throws -> [String] {
+  func fill(_ daemon: DaemonProcess) async throws -> [String] {
     try root.write("[Schedule]\nEvery=1h\nJob=tick.json\n", to: root.paths.configuration + "/schedules.d/tick.conf")
     try root.write(#"{"type": "noop"}"#, to: root.paths.configuration + "/schedules.d/tick.json")
     try root.declare("crashing", "echo last words >&2; kill -SEGV $$", "MaxAttempts=9")

@@ -17,9 +17,15 @@ let asking = null
 /** True once the reader has given no token: asking again would be every other second. */
 let isDeclined = false
 let askForToken = async () => null
+let noteToken = () => {}
 
-/** Sets how the token is asked for; the function is given the reason. */
-export function onMissingToken(ask) { askForToken = ask }
+/**
+ * Sets how the token is asked for.
+ *
+ * @param ask given the reason; the token, or null if the reader gives none.
+ * @param given called after each new token, which may be another one's.
+ */
+export function onMissingToken(ask, given) { [askForToken, noteToken] = [ask, given] }
 
 /** Builds the address of a request; parameters that are empty are left out. */
 export function address(path, parameters = {}) {
@@ -44,17 +50,40 @@ export async function send(path, options = {}) {
     if (response.status !== 401 || isDeclined) return response
     if (token === used) {
       const reason = used ? 'This token is not known.' : null
-      asking ??= askForToken(reason).finally(() => { asking = null })
-      token = await asking
+      asking ??= askForToken(reason).then(takeToken).finally(() => { asking = null })
+      await asking
     }
     isDeclined = !token
     if (isDeclined) return response
   }
 }
 
+function takeToken(given) {
+  token = given
+  if (token) noteToken()
+}
+
+/** A whole number of more digits than JavaScript's numbers have: it counts roughly, and is shown exactly. */
+class LongNumber extends Number {
+  #source
+  constructor(source) {
+    super(source)
+    this.#source = source
+  }
+  toString() { return this.#source }
+  toJSON() { return JSON.rawJSON(this.#source) }
+}
+
+/** A number as it is written, where the browser can do that; https://tc39.es/proposal-json-parse-with-source/ */
+export const exact = (value, source) =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) && JSON.rawJSON && /^-?[1-9]\d*$/.test(source) ? new LongNumber(source) : value
+
+/** Reads JSON, with its numbers as they are written. */
+export const parse = text => JSON.parse(text, (_, value, context) => exact(value, context?.source))
+
 async function answer(response) {
   const isJSON = response.headers.get('Content-Type')?.startsWith('application/json')
-  const body = isJSON ? await response.json() : null
+  const body = isJSON ? parse(await response.text()) : null
   if (response.ok) return body
   throw new Refusal(response.status, body?.error ?? {code: 'unknown', message: `status ${response.status}`})
 }

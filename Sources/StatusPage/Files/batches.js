@@ -34,7 +34,7 @@ function all({batches}) {
   })
   return [
     heading('Batches'),
-    rows.length ? card(null, null, table('Batches', ['Batch', 'Jobs', 'Progress', 'Left', {title: 'Last accepted', class: 'number'}], rows))
+    rows.length ? card(null, null, table('Batches', ['Batch', 'Jobs', 'Progress', {title: 'Left', class: 'number'}, {title: 'Last accepted', class: 'number'}], rows))
       : empty('No job belongs to a batch. A job file gives its jobs one with ', h('code', null, '"batch"'), '.'),
   ]
 }

@@ -6,6 +6,9 @@ import * as format from './format.js'
 const WIDTH = 600
 const HEIGHT = 120
 
+/** The title of the plot that the pointer is at, and the moment in it; it stays there while the plot is drawn anew. */
+let pointed = null
+
 /**
  * A plot of values over time.
  *
@@ -34,6 +37,8 @@ export function plot({title, times, series, unit = format.short}) {
   for (const one of series) {
     for (const run of runs(one.values)) {
       const points = run.map(index => `${x(times[index]).toFixed(1)},${y(one.values[index]).toFixed(1)}`)
+      // A line to itself is a dot.
+      if (run.length === 1) points.push(points[0])
       if (series.length === 1) {
         const [start, end] = [x(times[run[0]]).toFixed(1), x(times[run.at(-1)]).toFixed(1)]
         drawing.append(svg('path.area', {class: one.class, d: `M${start},${HEIGHT}L${points.join('L')}L${end},${HEIGHT}Z`}))
@@ -41,30 +46,37 @@ export function plot({title, times, series, unit = format.short}) {
       drawing.append(svg('polyline.line', {class: one.class, points: points.join(' ')}))
     }
   }
-  const cursor = svg('line.cursor', {y1: 0, y2: HEIGHT, x1: -9, x2: -9})
-  drawing.append(cursor)
-  const figures = h('span.figures', null, latest(series, unit))
-  const point = event => {
-    const box = drawing.getBoundingClientRect()
-    const wanted = first + (event.clientX - box.left) / box.width * (last - first)
-    const index = nearest(times, wanted)
-    cursor.setAttribute('x1', x(times[index]))
-    cursor.setAttribute('x2', x(times[index]))
-    const values = series.filter(one => one.values[index] !== null)
-    const names = values.map(one => (series.length > 1 ? `${one.name} ` : '') + unit(one.values[index]))
-    figures.textContent = `${moment(times[index])}: ${names.join(', ') || 'unknown'}`
-  }
-  return h('figure.plot', null,
-    h('figcaption', null, title, figures),
+  drawing.append(svg('line.cursor', {y1: 0, y2: HEIGHT}))
+  const figure = h('figure.plot', null,
+    h('figcaption', null, title, h('span.figures')),
     h('div.frame', {
-      onpointermove: point,
-      onpointerleave: () => {
-        cursor.setAttribute('x1', -9)
-        cursor.setAttribute('x2', -9)
-        figures.replaceChildren(latest(series, unit))
+      onpointermove: event => {
+        const box = event.currentTarget.getBoundingClientRect()
+        pointed = {title, time: first + (event.clientX - box.left) / box.width * (last - first)}
+        point(event.currentTarget.closest('figure'))
+      },
+      onpointerleave: event => {
+        pointed = null
+        point(event.currentTarget.closest('figure'))
       },
     }, drawing, h('span.high', {'aria-hidden': 'true'}, unit(top)), h('span.low', {'aria-hidden': 'true'}, unit(0))),
     h('div.times', {'aria-hidden': 'true'}, h('span', null, moment(first)), h('span', null, moment(last))))
+  point(figure)
+  return figure
+
+  // The handlers move to the plot that is shown already, so its parts are looked for there.
+  function point(figure) {
+    const index = pointed?.title === title ? nearest(times, pointed.time) : null
+    const cursor = figure.querySelector('.cursor')
+    for (const end of ['x1', 'x2']) cursor.setAttribute(end, index === null ? -9 : x(times[index]))
+    figure.querySelector('.figures').replaceChildren(index === null ? latest(series, unit) : readout(index))
+  }
+
+  function readout(index) {
+    const known = series.filter(one => one.values[index] !== null)
+    const names = known.map(one => (series.length > 1 ? `${one.name} ` : '') + unit(one.values[index]))
+    return `${moment(times[index])}: ${names.join(', ') || 'unknown'}`
+  }
 }
 
 function latest(series, unit) {

@@ -14,7 +14,7 @@ function render({sections}, _, memory) {
       type: 'checkbox', checked: isShort, onchange: event => { memory.isShort = event.target.checked; redraw() },
     }), ' Only what differs from the defaults')),
     h('p.intro', null, 'What is in force on this host. A new value takes effect by a reload, or by a restart where it says so.'),
-    h('div.columns', null, sections.map(section => {
+    h('div.packed', null, sections.map(section => {
       const settings = section.settings.filter(setting => !isShort || setting.isChanged)
       return settings.length > 0 && card(`[${section.name}]`, {class: 'settings', 'data-key': section.name}, table(section.name, ['Key', 'Value', 'Takes effect'],
         settings.map(setting => ({key: setting.key, cells: [

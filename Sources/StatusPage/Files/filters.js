@@ -1,6 +1,6 @@
 // Filters of jobs: what they are called in addresses, how they are typed, and what completes them.
 
-import {find} from './api.js'
+import {find, pathOf} from './api.js'
 import {combobox} from './combobox.js'
 import {h} from './dom.js'
 import {STATES} from './parts.js'
@@ -20,7 +20,7 @@ export const FILTERS = {
 /** What the filters by arguments begin with: `argument.preset:web` are the jobs whose argument `preset` is `web`. */
 const ARGUMENT = 'argument.'
 
-const isFilter = name => name in FILTERS || (name.startsWith(ARGUMENT) && name.length > ARGUMENT.length)
+const isFilter = name => Object.hasOwn(FILTERS, name) || (name.startsWith(ARGUMENT) && name.length > ARGUMENT.length)
 
 /** The names of the filters in force. */
 const inForce = parameters => [
@@ -58,7 +58,7 @@ function moment(text) {
  * The field where filters are typed, with those in force before it.
  *
  * @param parameters the filters in force.
- * @param values the values that are known of each filter.
+ * @param values returns the values that are known of each filter; given what was typed.
  * @param change called with the filters that are to be in force.
  */
 export function filterField(parameters, values, change) {
@@ -73,7 +73,7 @@ export function filterField(parameters, values, change) {
     // A field for each set of filters, so that it completes with what is in force.
     h('div.grow', {'data-key': JSON.stringify(without('page'))}, combobox({
       id: 'filter', label: 'Filter jobs', placeholder: 'Filter: type:import, batch:…, or any text',
-      suggest: async text => suggestions(text, await values()),
+      suggest: async text => suggestions(text, await values(text)),
       choose(suggestion, text) {
         if (suggestion?.isName) return suggestion.value
         const typed = suggestion?.value ?? text.trim()
@@ -113,8 +113,12 @@ function suggestions(text, values) {
 
 let known = null
 
-/** The values that filters may have, asked for once a minute at most. */
-export async function knownValues(jobs, parameters) {
+/**
+ * The values that filters may have: those that the daemon tells, asked for once a minute at most, and those of the jobs in the list.
+ *
+ * @param text what was typed: the arguments of jobs are asked for once an argument is.
+ */
+export async function knownValues(jobs, parameters, text) {
   if (!known || Date.now() - known.time > 60_000) {
     // Where one is not answered, others still complete.
     const [queues, types, batches] = await Promise.all([
@@ -128,24 +132,47 @@ export async function knownValues(jobs, parameters) {
       batch: batches?.batches.map(batch => batch.name) ?? [],
     }
   }
-  const seen = key => jobs.map(job => job[key]).filter(value => value !== null && value !== undefined).map(String)
+  const listed = key => jobs.map(job => job[key]).filter(value => value !== null && value !== undefined).map(String)
   const merge = (...lists) => [...new Set(lists.flat())].sort()
   return {
-    state: STATES, type: merge(known.type, seen('type')), queue: merge(known.queue, seen('queue')),
-    batch: merge(known.batch, seen('batch')), submitter: merge(seen('submitter')), since: ['10min', '1h', '1d', '7d'],
+    state: STATES, type: merge(known.type, listed('type')), queue: merge(known.queue, listed('queue')),
+    batch: merge(known.batch, listed('batch')), submitter: merge(listed('submitter')), since: ['10min', '1h', '1d', '7d'],
     until: ['10min', '1h', '1d', '7d'],
-    ...argumentValues(known.types.filter(type => !parameters.type || type.name === parameters.type)),
+    ...argumentValues(known.types.filter(type => !parameters.type || type.name === parameters.type),
+      text.startsWith(ARGUMENT) ? await seenArguments(jobs) : []),
   }
 }
 
-/** The filters by arguments of these types, with the values that their schemas list. */
-function argumentValues(types) {
+/** The arguments of jobs by ID, which do not change. */
+const seen = new Map()
+const LIMIT = 500
+/** The most jobs whose arguments are asked for at once. */
+const MOST = 25
+
+/** The arguments of the first jobs in the list, which does not tell them. */
+async function seenArguments(jobs) {
+  const wanted = jobs.slice(0, MOST).map(job => job.id)
+  if (seen.size > LIMIT) seen.clear()
+  // What one job has is a help, and its absence no harm.
+  await Promise.all(wanted.filter(id => !seen.has(id)).map(async id => {
+    const job = await find(pathOf('jobs', id)).catch(() => null)
+    if (job) seen.set(id, job.arguments ?? {})
+  }))
+  return wanted.map(id => seen.get(id)).filter(Boolean)
+}
+
+/** The filters by arguments, with the values that the schemas of types list and those that jobs have. */
+function argumentValues(types, given) {
   const result = {}
+  const add = (key, values) => { result[ARGUMENT + key] = [...new Set([...result[ARGUMENT + key] ?? [], ...values.map(String)])] }
   for (const [key, schema] of types.flatMap(type => Object.entries(type.schema?.properties ?? {}))) {
     const values = schema.enum ?? (schema.type === 'boolean' ? [true, false] : [])
     // What is no single value can't be typed.
     if (schema.type === 'object' || schema.type === 'array') continue
-    result[ARGUMENT + key] = [...new Set([...result[ARGUMENT + key] ?? [], ...values.map(String)])]
+    add(key, values)
+  }
+  for (const [key, value] of given.flatMap(Object.entries)) {
+    if (value !== null && (typeof value !== 'object' || value instanceof Number) && String(value).length <= 100) add(key, [value])
   }
   return result
 }

@@ -6,10 +6,11 @@ import {link, reload} from './app.js'
 import {h} from './dom.js'
 import * as format from './format.js'
 import {graph, relatives} from './graph.js'
-import {card, empty, facts, heading, json, problem, progress, stateBadge, table, time, UNFINISHED} from './parts.js'
+import {button, card, empty, facts, heading, json, problem, progress, stateBadge, table, time, UNFINISHED} from './parts.js'
 import {keptPictures, pictureCard} from './pictures.js'
 
 const REJECTS = 100
+const MOST_REJECTS = 10_000
 
 async function load({parts: [id]}, memory) {
   const job = await get(pathOf('jobs', id))
@@ -41,7 +42,7 @@ function render({job, why, attempts, rejects, kin, kept}, _, memory) {
         card('Timeline', null, timeline(job, attempts)),
         pictureCard(kept))),
     attempts.some(attempt => attempt.log || attempt.evidence) && card('Log', null, attempts.map(log)),
-    rejects && card(`Rejects: ${format.count(rejects.found)}`, null, rejectTable(rejects, memory)),
+    rejects && card(`Rejects: ${format.count(rejects.found)}`, null, rejectTable(job, rejects, memory)),
     job.earlierRuns?.length > 0 && card('Earlier runs', null, earlierRuns(job.earlierRuns)),
   ]
 }
@@ -90,7 +91,8 @@ function log(attempt) {
   return h('details', {open: true, 'data-key': `log-${attempt.number}`},
     h('summary', null, `Attempt ${attempt.number}, ${attempt.outcome}`),
     attempt.log ? h('pre.log', {tabindex: 0}, attempt.log) : empty('It wrote nothing.'),
-    evidence && evidenceFacts(evidence))
+    // The tail of the log is shown for those without one.
+    evidence && evidenceFacts(attempt.log ? {...evidence, logTail: null} : evidence))
 }
 
 /** What a crash has left. */
@@ -104,17 +106,19 @@ export const evidenceFacts = evidence => [
   evidence.logTail && h('pre.log', {tabindex: 0}, evidence.logTail),
 ]
 
-function rejectTable(rejects, memory) {
+function rejectTable({id}, rejects, memory) {
   const rows = rejects.rejects.map(reject => ({key: reject.byteOffset, cells: [
     format.count(reject.line), reject.column ?? '–', reject.rule, reject.message, h('code.raw', null, reject.raw),
   ]}))
   return [
     rejects.header && h('p', null, 'Columns: ', h('code', null, rejects.header)),
     table('Rejected records', [{title: 'Line', class: 'number'}, 'Column', 'Rule', 'Reason', 'Record'], rows),
-    rejects.next !== null && h('p', null, h('button', {type: 'button', onclick: () => {
-      memory.rejects = Math.min(10_000, (memory.rejects ?? REJECTS) * 10)
-      reload()
-    }}, 'Show more')),
+    rejects.next !== null && (rejects.rejects.length < MOST_REJECTS
+      ? h('p', null, button('Show more', () => {
+        memory.rejects = Math.min(MOST_REJECTS, (memory.rejects ?? REJECTS) * 10)
+        reload()
+      }))
+      : h('p.hint', null, `These are the first ${format.count(MOST_REJECTS)}; `, h('code', null, `bobbinctl rejects ${id}`), ' has all of them.')),
     rejects.total < rejects.found && h('p.hint', null, `The first ${format.count(rejects.total)} are kept.`),
   ]
 }

@@ -9,17 +9,34 @@ import * as format from './format.js'
 import {button, empty, heading, jobLink, progress, stateBadge, STATES, table, time} from './parts.js'
 
 const PAGE = 50
+/** How long is looked for jobs before those that were found are shown, in milliseconds. */
+const PATIENCE = 1000
 
 /** Asks for one page; the address of a later page has its cursor. */
 async function load({parameters}) {
   const filters = query(parameters)
-  const asked = {...filters, limit: PAGE, ...(parameters.page && {cursor: parameters.page})}
+  const asked = {...filters, cursor: parameters.page}
   // The counts tell how many jobs each state has under the other filters, unless that means to read all of them.
   const isRead = Object.keys(filters).some(name => name === 'text' || name.startsWith('argument.'))
   const [reply, counts] = await Promise.all([
-    get('/v1/jobs', asked), isRead ? {} : get('/v1/jobs', {...query({...parameters, state: ''}), counts: 'true', limit: 1}),
+    page(asked), isRead ? {} : get('/v1/jobs', {...query({...parameters, state: ''}), counts: 'true', limit: 1}),
   ])
-  return {jobs: reply.jobs, total: reply.count, atLeast: reply.atLeast, next: reply.next, counts: counts.counts ?? null}
+  return {...reply, counts: counts.counts ?? null}
+}
+
+/** A page of jobs: the daemon looks at some records for each request, so where few match, it is asked to go on. */
+async function page(asked) {
+  const end = performance.now() + PATIENCE
+  const jobs = []
+  for (let cursor = asked.cursor; ;) {
+    const reply = await get('/v1/jobs', {...asked, cursor, limit: PAGE - jobs.length})
+    jobs.push(...reply.jobs)
+    cursor = reply.next
+    if (cursor && jobs.length < PAGE && performance.now() < end) continue
+    // The replies behind the first one tell its count, which is none of what was found since.
+    const isAll = !cursor && !asked.cursor
+    return {jobs, next: cursor, total: isAll ? jobs.length : Math.max(reply.count, jobs.length), atLeast: reply.atLeast && !isAll}
+  }
 }
 
 /** The number of jobs that match, as far as it is known. */
@@ -27,6 +44,10 @@ const words = (total, atLeast) => atLeast ? `${format.count(total)} or more jobs
 
 function render({jobs, total, atLeast, next, counts}, {parameters}, memory) {
   memory.selected ??= new Set()
+  // "All that match" is never more than what was shown when it was chosen.
+  const filters = JSON.stringify({...parameters, page: ''})
+  if (memory.filters !== filters) clear(memory)
+  memory.filters = filters
   // The field stays while the list goes on, and completes what the list has then.
   memory.jobs = jobs
   const change = filters => go(link('jobs', [], filters))
@@ -35,7 +56,7 @@ function render({jobs, total, atLeast, next, counts}, {parameters}, memory) {
   return [
     heading('Jobs', session.maySubmit && h('a.button.primary', {href: link('submit')}, 'Submit a job')),
     tabs(parameters, counts),
-    filterField(parameters, () => knownValues(memory.jobs, parameters), change),
+    filterField(parameters, text => knownValues(memory.jobs, parameters, text), change),
     session.mayControl && commandBar({jobs, total, atLeast, counts}, parameters, memory),
     jobs.length ? list(jobs, memory) : next ? empty('No job matches among those looked at so far. “Older jobs” looks on.')
       : empty('No job matches. ', Object.keys(query(parameters)).length > 0

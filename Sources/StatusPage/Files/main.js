@@ -2,13 +2,13 @@
 
 import {onMissingToken, whoAmI, get, Refusal} from './api.js'
 import {connect, link, reload, route, session} from './app.js'
-import {askForToken, note} from './dialog.js'
+import {askForToken} from './dialog.js'
 import {h, patch} from './dom.js'
 import {count} from './format.js'
 import {watch} from './live.js'
-import {empty, heading, problem} from './parts.js'
+import {button, empty, heading, problem} from './parts.js'
 
-/** The views of the navigation; each is loaded when it is first shown. */
+/** The views of the navigation; the module of each is loaded when it is first shown. */
 const VIEWS = [
   {name: 'overview', title: 'Overview', load: () => import('./overview.js')},
   {name: 'jobs', title: 'Jobs', load: parts => parts.length ? import('./job.js') : import('./jobs.js')},
@@ -20,38 +20,38 @@ const VIEWS = [
   {name: 'submit', title: 'Submit', load: () => import('./submit.js'), needs: 'maySubmit'},
   {name: 'configuration', title: 'Configuration', load: () => import('./configuration.js')},
 ]
+const NOTHING = {title: 'Nothing', load: async () => ({default: {
+  load: async () => ({}), render: () => [heading('Nothing is here'), empty('The address names no view.')],
+}})}
 
 const main = document.getElementById('main')
-/** What is shown: the view's module, its place, its data, and what the reader has selected or opened there. */
+/** What is shown: the view with its module, its place, its data, and what the reader has selected or opened there. */
 let shown = null
 
 // Views.
 
 async function navigate() {
-  const address = location.hash
-  const place = route(address)
+  const place = route(location.hash)
   main.setAttribute('aria-busy', 'true')
-  const entry = VIEWS.find(view => view.name === place.view) ?? {title: 'Nothing', load: async () => nothing}
-  const module = (await entry.load(place.parts)).default ?? nothing.default
-  // Another view was asked for while the code of this one came.
-  if (location.hash !== address) return
-  const isSame = shown && shown.module === module && shown.place.parts.join('/') === place.parts.join('/')
+  const entry = VIEWS.find(view => view.name === place.view) ?? NOTHING
   const before = shown
-  shown = {module, place, entry, data: isSame ? shown.data : null, memory: isSame ? shown.memory : {}}
-  before?.module.leave?.(before)
+  const isSame = before?.entry === entry && before.place.parts.join('/') === place.parts.join('/')
+  shown = {entry, place, ...(isSame ? {module: before.module, data: before.data, memory: before.memory} : {module: null, data: null, memory: {}})}
   drawNavigation()
   document.title = [...place.parts, entry.title, 'Bobbin'].join(' · ')
   if (!isSame && before) {
     main.replaceChildren(empty('Loading …'))
+    // On a narrow page the views are in a line that scrolls.
+    const views = document.getElementById('views')
+    const current = views.querySelector('[aria-current]')
+    if (current) views.scrollLeft = current.offsetLeft - (views.clientWidth - current.offsetWidth) / 2
     scrollTo(0, 0)
     main.focus({preventScroll: true})
   }
   await show()
 }
 
-const nothing = {default: {load: async () => ({}), render: () => [heading('Nothing is here'), empty('The address names no view.')]}}
-
-/** Loads the data of the view and draws it; what arrives when another view is shown is dropped. */
+/** Loads the module of the view if it is not there yet, then its data, and draws it; what arrives for another view is dropped. */
 async function show() {
   const view = shown
   // Answers that take longer than the time between two changes would never be shown if each change began anew.
@@ -63,6 +63,7 @@ async function show() {
     view.isLoading = true
     view.isStale = false
     try {
+      view.module ??= (await view.entry.load(view.place.parts)).default
       view.data = await view.module.load(view.place, view.memory)
       view.failure = null
     } catch (error) {
@@ -79,15 +80,16 @@ function draw() {
   const next = h('main')
   if (failure) next.append(problem(failure.message, failure.hint && h('span.hint', null, failure.hint)))
   if (data) next.append(...[module.render(data, place, memory)].flat(Infinity).filter(Boolean))
-  else if (failure) next.prepend(heading(entry.title))
+  else if (failure) next.replaceChildren(heading(entry.title), ...next.childNodes, button('Try again', show))
   patch(main, next)
   main.setAttribute('aria-busy', 'false')
 }
 
 // The frame.
 
-let overview = null
 let quarantined = 0
+/** True once the daemon has told what the reader may do; each new token may be another reader's. */
+let isKnown = false
 
 function drawNavigation() {
   const items = VIEWS.filter(view => !view.needs || session[view.needs]).map(view => {
@@ -104,15 +106,26 @@ const STATE_WORDS = {
   'store-busy': ['warn', 'store is locked'],
 }
 
+async function identify() {
+  if (isKnown) return
+  isKnown = true
+  try {
+    Object.assign(session, await whoAmI())
+  } catch (error) {
+    isKnown = false
+    throw error
+  }
+  if (shown?.data) draw()
+}
+
 async function drawState() {
   const place = document.getElementById('state')
   try {
-    // The counts of final states in the overview begin with the daemon.
-    const [status, jobs] = await Promise.all([get('/v1/status'), get('/v1/jobs', {state: 'quarantined', limit: 1})])
-    overview = status
+    // The counts of final states in the status begin with the daemon.
+    const [status, jobs] = await Promise.all([get('/v1/status'), get('/v1/jobs', {state: 'quarantined', limit: 1}), identify()])
     quarantined = jobs.count
-    const [mood, words] = STATE_WORDS[overview.state] ?? ['warn', overview.state]
-    const isPaused = overview.pauses.some(pause => pause.kind === 'all')
+    const [mood, words] = STATE_WORDS[status.state] ?? ['warn', status.state]
+    const isPaused = status.pauses.some(pause => pause.kind === 'all')
     patch(place, h('p', null, h('span.dot', {class: isPaused ? 'warn' : mood}), isPaused ? 'paused' : words))
   } catch (error) {
     const text = error instanceof Refusal ? error.message : 'the daemon does not answer'
@@ -160,23 +173,23 @@ function remembered() {
 // Start.
 
 drawTheme(remembered())
-onMissingToken(askForToken)
+onMissingToken(askForToken, () => {
+  isKnown = false
+  drawState()
+})
 connect(() => Promise.all([show(), drawState()]), () => shown?.data && draw())
 addEventListener('hashchange', navigate)
 document.querySelector('.skip').onclick = event => {
   event.preventDefault()
   main.focus()
 }
-try {
-  Object.assign(session, await whoAmI())
-} catch (error) {
-  note(error.message, {isFailure: true, hint: error.hint})
-}
-await Promise.all([navigate(), drawState()])
+// Who may only read is shown no buttons first.
+await drawState()
+await navigate()
 // "3 s ago" grows old, whatever happens.
 setInterval(() => { if (!document.hidden && shown?.data) draw() }, 10_000)
 watch(changes => {
-  const wanted = shown?.module.wants
+  const wanted = shown?.module?.wants
   if (!wanted || changes.has('reset') || wanted.some(kind => changes.has(kind))) reload()
   else drawState()
 }, drawLink)

@@ -1,17 +1,17 @@
 // Objects: what jobs have written, by entity, with predicates.
 
 import {address, find, get, pathOf, Refusal, send} from './api.js'
-import {go, link} from './app.js'
-import {combobox} from './combobox.js'
+import {link, redraw} from './app.js'
 import {attempt} from './dialog.js'
 import {h} from './dom.js'
 import * as format from './format.js'
 import {button, card, empty, heading, problem, table} from './parts.js'
 import {thumbnail} from './pictures.js'
+import {predicateField} from './predicates.js'
 
 const PAGE = 50
 
-async function load({parts: [name], parameters}) {
+async function load({parts: [name], parameters}, memory) {
   const {entities: imported, readOnly = []} = await get('/v1/entities')
   const entities = [...imported, ...readOnly]
   if (!name) return {entities}
@@ -19,8 +19,9 @@ async function load({parts: [name], parameters}) {
   if (!entity) return {entities, name, failure: {message: `There is no entity ${name}.`}}
   try {
     const reply = await find(pathOf('objects', name), {
-      predicate: parameters.predicate, sort: parameters.sort, cursor: parameters.page, limit: PAGE, count: 'true',
+      predicate: parameters.predicate, sort: parameters.sort, cursor: parameters.page, limit: PAGE,
     })
+    if (reply) count(name, parameters.predicate, memory)
     return {entities, name, entity, reply}
   } catch (error) {
     // A predicate with a mistake is for whoever writes it, with the list of entities still there.
@@ -29,7 +30,25 @@ async function load({parts: [name], parameters}) {
   }
 }
 
-function render({entities, name, entity, reply, failure}, {parameters}) {
+/** Counts the objects that match, for which their rows need not wait: it may take long, or too long. */
+async function count(name, predicate, memory) {
+  const key = predicate ?? ''
+  if (memory.counted?.key !== key) memory.counted = {key, text: 'counting …'}
+  const {counted} = memory
+  if (counted.isAsked) return
+  counted.isAsked = true
+  try {
+    const reply = await get(pathOf('objects', name), {predicate, limit: 1, count: 'true'})
+    counted.text = format.plural(reply.count, 'object')
+  } catch (error) {
+    counted.text = `not counted: ${error.message}`
+  }
+  counted.isAsked = false
+  redraw()
+}
+
+function render({entities, name, entity, reply, failure}, {parameters}, memory) {
+  memory.objects = reply?.objects ?? []
   return [
     heading('Objects', entity && reply && exports(name, parameters)),
     h('div.entities', null,
@@ -39,9 +58,9 @@ function render({entities, name, entity, reply, failure}, {parameters}) {
         }, one.name))))
         : empty('No model defines an entity.')),
       h('div.rows', null, entity ? [
-        predicateField(entity, parameters),
+        predicateField({entity, entities, parameters, shown: () => memory.objects}),
         failure && problem(failure.message, hint(failure) && h('span.hint', null, hint(failure))),
-        reply ? rows(entity, reply, parameters) : !failure && empty('This daemon does not answer queries for objects.'),
+        reply ? rows(entity, reply, parameters, memory) : !failure && empty('This daemon does not answer queries for objects.'),
       ] : failure ? problem(failure.message) : entities.length > 0 && empty('Choose an entity to see its objects.'))),
   ]
 }
@@ -63,45 +82,7 @@ async function download(name, {predicate, sort}, form) {
   URL.revokeObjectURL(made)
 }
 
-/** Words that stand between an attribute and a value, and around comparisons. */
-const OPERATORS = ['==', '!=', '<', '<=', '>', '>=', 'BEGINSWITH', 'CONTAINS', 'ENDSWITH', 'LIKE', 'IN', 'BETWEEN']
-const JOINTS = ['AND', 'OR']
-
-function predicateField(entity, parameters) {
-  const names = entity.attributes.map(attribute => attribute.name)
-  const show = predicate => go(link('objects', [entity.name], {...parameters, predicate, page: ''}))
-  return h('div.filters', null, h('div.grow', {'data-key': `${entity.name}\n${parameters.predicate ?? ''}`}, combobox({
-    id: 'predicate', label: `Predicate for ${entity.name}`, value: parameters.predicate ?? '',
-    placeholder: 'Predicate: name BEGINSWITH "A" AND age > 30',
-    suggest: async (text, caret) => completions(entity, text.slice(0, caret)),
-    choose(suggestion, text, caret) {
-      if (!suggestion) {
-        show(text.trim())
-        return text
-      }
-      const before = text.slice(0, caret)
-      return before.slice(0, before.length - suggestion.length) + suggestion.value + ' ' + text.slice(caret).trimStart()
-    },
-  })), parameters.predicate && button('Clear', () => show('')), names.length === 0 && empty('It has no attributes.'))
-}
-
-/** What may follow: a name, then an operator, then a value, then what joins comparisons. */
-function completions(entity, before) {
-  // In a text nothing is completed.
-  if ((before.match(/"/g) ?? []).length % 2) return []
-  const word = /[^\s()]*$/.exec(before)[0]
-  const last = before.slice(0, before.length - word.length).trim().split(/[\s()]+/).pop()
-  const attribute = entity.attributes.find(one => one.name === last)
-  const offer = (values, hint) => values.filter(value => value.toLowerCase().startsWith(word.toLowerCase()) && value !== word)
-    .map(value => ({value, hint: hint?.(value), length: word.length}))
-  if (attribute) return offer(OPERATORS, () => attribute.type)
-  if (!last || JOINTS.includes(last.toUpperCase()) || last.toUpperCase() === 'NOT') {
-    return offer([...entity.attributes.map(one => one.name), 'NOT'], value => entity.attributes.find(one => one.name === value)?.type)
-  }
-  return OPERATORS.includes(last.toUpperCase()) ? [] : offer(JOINTS)
-}
-
-function rows(entity, reply, parameters) {
+function rows(entity, reply, parameters, memory) {
   if (!reply.objects.length) return empty('No object matches.')
   const names = [...new Set(reply.objects.flatMap(object => Object.keys(object.values)))]
   const order = [...entity.attributes.map(one => one.name), ...names].filter((name, index, all) => all.indexOf(name) === index && names.includes(name))
@@ -112,7 +93,7 @@ function rows(entity, reply, parameters) {
     })))),
     h('nav.pages', {'aria-label': 'Pages'},
       parameters.page && button('Back', () => history.back()),
-      h('span', null, reply.count === undefined ? '' : format.plural(reply.count, 'object')),
+      h('span', null, memory.counted?.text),
       reply.next && h('a.button', {href: link('objects', [entity.name], {...parameters, page: reply.next})}, 'More')),
   ]
 }
@@ -127,9 +108,10 @@ function sortable(entity, name, parameters) {
 function cell(entity, object, name) {
   const value = object.values[name]
   if (value === null || value === undefined) return h('span.none', null, 'nil')
-  if (typeof value !== 'object') return h('span.value-text', {title: String(value)}, String(value))
+  // A number of many digits is an object, too.
+  if (typeof value !== 'object' || value instanceof Number) return h('span.value-text', {title: String(value)}, String(value))
   if (value.href) {
-    return [entity.name === 'ImageBlob' && thumbnail({address: value.href, title: `${entity.name} ${object.id}`}),
+    return [entity.name === 'ImageBlob' && thumbnail(value, `${entity.name} ${object.id}`),
       h('span.hint', null, format.bytes(value.bytes))]
   }
   if (value.entity) return h('a', {href: link('objects', [value.entity])}, `${value.entity} ${value.id}`)

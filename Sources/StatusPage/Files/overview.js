@@ -60,10 +60,11 @@ function troubles(status) {
 }
 
 function states(status) {
-  const tile = state => h('a.tile', {href: link('jobs', [], {state}), class: `state-${state}`},
-    h('span.value', null, format.short(status.jobs[state] ?? 0)), h('span.name', null, state))
+  const tile = note => state => h('a.tile', {href: link('jobs', [], {state}), class: `state-${state}`},
+    h('span.value', null, format.short(status.jobs[state] ?? 0)), h('span.name', null, state), note && h('span.hint', null, note))
   return h('div.tiles', {role: 'group', 'aria-label': 'Jobs by state'},
-    UNFINISHED.map(tile), h('span.divider', {'aria-hidden': 'true'}), FINAL.map(tile))
+    // The daemon counts ends from its start on; the list behind the tile has those before it, too.
+    UNFINISHED.map(tile(null)), h('span.divider', {'aria-hidden': 'true'}), FINAL.map(tile('since the start')))
 }
 
 function plots(samples) {
@@ -71,7 +72,8 @@ function plots(samples) {
   const per = number => `${format.short(number)}/s`
   return [
     plot({title: 'Throughput', times, unit: per, series: [
-      {name: 'completed', class: 'c1', values: samples.completed}, {name: 'failed', class: 'c3', values: samples.failed},
+      {name: 'completed', class: 'c1', values: samples.completed}, {name: 'cancelled', class: 'c6', values: samples.cancelled},
+      {name: 'failed', class: 'c3', values: samples.failed},
     ]}),
     samples.waiting.some(value => value !== null) && plot({title: 'Waiting time', times, unit: format.duration, series: [
       {name: 'half wait less than', class: 'c2', values: samples.waiting}, {name: '95 % less than', class: 'c5', values: samples.longWaiting},

@@ -6,7 +6,7 @@ import {find} from './api.js'
 export const SPANS = {hour: 3600, day: 86_400, week: 604_800}
 
 const DEPTH = ['available', 'scheduled', 'waiting', 'held', 'retryable']
-const FAILED = ['discarded', 'quarantined', 'cancelled']
+const FAILED = ['discarded', 'quarantined']
 
 /** False once the daemon has said that it keeps none. */
 let isKept = true
@@ -18,23 +18,27 @@ let isKept = true
  */
 export async function history(span, status) {
   if (isKept) {
-    const since = new Date(Date.now() - SPANS[span] * 1000).toISOString()
+    // The last hour is the daemon's, whose clock may differ: it has fine samples of no more than that.
+    const since = span === 'hour' ? null : new Date(Date.now() - SPANS[span] * 1000).toISOString()
     const reply = await find('/v1/samples', {since})
-    if (reply) return kept(reply)
+    if (reply) return kept(reply, Date.parse(status.startedAt) + status.uptimeSeconds * 1000)
     isKept = false
   }
   return seen(status)
 }
 
-function kept({stepSeconds, start, samples}) {
+/** @param now the moment by the daemon's clock, in milliseconds. */
+function kept({stepSeconds, start, samples}, now) {
   const length = Math.max(0, ...Object.values(samples).map(column => column.length))
   const first = Date.parse(start)
   const each = make => Array.from({length}, (_, index) => make(name => samples[name]?.[index] ?? null))
-  const per = names => each(at => sum(names.map(at)) === null ? null : sum(names.map(at)) / stepSeconds)
+  const times = Array.from({length}, (_, index) => first + index * stepSeconds * 1000)
+  const per = names => each(at => sum(names.map(at))).map((total, index) =>
+    // What there is of a span that is not over yet would look like a fall.
+    total === null || times[index] + stepSeconds * 1000 > now ? null : total / stepSeconds)
   return {
-    isKept: true,
-    times: Array.from({length}, (_, index) => first + index * stepSeconds * 1000),
-    completed: per(['completed']), failed: per(FAILED), depth: each(at => sum(DEPTH.map(at))),
+    isKept: true, times,
+    completed: per(['completed']), cancelled: per(['cancelled']), failed: per(FAILED), depth: each(at => sum(DEPTH.map(at))),
     waiting: each(at => seconds(at('waitingP50'))), longWaiting: each(at => seconds(at('waitingP95'))),
     diskFree: samples.diskFree?.findLast(bytes => bytes !== null) ?? null,
   }
@@ -53,7 +57,8 @@ function seen({jobs}) {
   if (own.length > LIMIT) own.shift()
   return {
     isKept: false, times: own.map(one => one.time), completed: own.map((_, index) => rate(index, ['completed'])),
-    failed: own.map((_, index) => rate(index, FAILED)), depth: own.map(one => sum(DEPTH.map(state => one.jobs[state] ?? 0))),
+    cancelled: own.map((_, index) => rate(index, ['cancelled'])), failed: own.map((_, index) => rate(index, FAILED)),
+    depth: own.map(one => sum(DEPTH.map(state => one.jobs[state] ?? 0))),
     waiting: [], longWaiting: [], diskFree: null,
   }
 }

@@ -19,7 +19,7 @@ const render = ({schedules, folders}) => [
     : empty('There are no schedules. A file in ', h('code', null, 'schedules.d'), ' makes one.')),
   h('h2.section', null, 'Hot folders'),
   card(null, null, folders.length ? folderTable(folders)
-    : empty('There are no hot folders. A section ', h('code', null, '[HotFolder NAME]'), ' of a file in ', h('code', null, 'folders.d'), ' makes one.')),
+    : empty('There are no hot folders. A file in ', h('code', null, 'folders.d'), ' makes one.')),
 ]
 
 const change = (name, action, said) => () => attempt(async () => {

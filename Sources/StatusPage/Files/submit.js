@@ -1,6 +1,6 @@
 // A form that submits a job, made from the schema of its type's arguments (https://json-schema.org/draft/2020-12).
 
-import {get, post, Refusal} from './api.js'
+import {exact, get, parse, post, Refusal} from './api.js'
 import {go, link, redraw} from './app.js'
 import {note} from './dialog.js'
 import {h} from './dom.js'
@@ -122,7 +122,7 @@ function single(input) {
   if (input.value === '') return undefined
   switch (input.dataset.kind) {
     case 'boolean': return input.value === 'true'
-    case 'number': return Number(input.value)
+    case 'number': return exact(Number(input.value), input.value)
     case 'json': return parsed(input)
     default: return input.value
   }
@@ -131,7 +131,7 @@ function single(input) {
 /** JSON that was typed; the field says what is wrong with it. */
 function parsed(input) {
   try {
-    return JSON.parse(input.value)
+    return parse(input.value)
   } catch (error) {
     throw new Refusal(400, {code: 'bad-request', message: `${input.dataset.name ?? 'The arguments'}: ${error.message}`})
   }
