@@ -66,8 +66,8 @@ package enum LedgerRequest: Sendable {
   /// a beat, and the slots 0, 1 and 2. Answered by ``LedgerReply/joined(host:time:)``.
   case join(FleetHost)
   /// `UPDATE _beat SET seen = now() WHERE host`; no row: ``LedgerError/fenced``. Answered by ``LedgerReply/beaten(_:)``,
-  /// which counts the host's runs with numbers above one.
-  case beat(host: Int, runsAfter: Int64 = 0)
+  /// which tells of what lies above the floors.
+  case beat(host: Int, above: BeatFloors = BeatFloors())
   /// Reads the runs of a host with numbers above one, and which of all are told to end. Answered by
   /// ``LedgerReply/runs(_:stops:last:)``.
   case readRuns(host: Int, after: Int64 = 0)
@@ -81,8 +81,8 @@ package enum LedgerRequest: Sendable {
   /// Replaces a slot by a new one, under `SELECT FROM _host WHERE state = 'alive' FOR UPDATE`: else a slot that is made
   /// during a takeover would survive it. Answered by ``LedgerReply/written``, or ``LedgerError/fenced``.
   case replaceSlot(host: Int, old: Int, new: Int)
-  /// `SELECT number FROM _session FOR UPDATE`, which waits for a transaction under way; no row: ``LedgerError/fenced``.
-  /// Answered by ``LedgerReply/outcome(isWritten:)``.
+  /// `SELECT number FROM _session FOR UPDATE`, which waits for a transaction under way. No row, or a number before the one
+  /// that the slot had already: ``LedgerError/fenced``. Answered by ``LedgerReply/outcome(isWritten:)``.
   case outcome(of: Receipt)
   /// Becomes the lead, if the term is still that one and the lead silent; a lead that was there is fenced in the same
   /// transaction. Answered by ``LedgerReply/leads(term:)`` or ``LedgerReply/refused``.
@@ -102,6 +102,16 @@ package enum LedgerRequest: Sendable {
   /// Does the same at once with whoever is alive under a root, whose lock the caller holds. Answered by
   /// ``LedgerReply/written``.
   case bury(root: String)
+}
+
+/// Numbers up to which a host has read what a beat tells of, and below which nothing comes late.
+package struct BeatFloors: Sendable, Equatable {
+  package var runs: Int64 = 0
+  /// Number of the last news, for the lead.
+  package var news: Int64 = 0
+  package var outcomes: Int64 = 0
+
+  package init() {}
 }
 
 /// A round of the lead: all that it writes in one transaction, which reads news as well.
@@ -149,32 +159,48 @@ package enum LedgerReply: Sendable {
   case refused
 }
 
+/// The server that answers, as far as it matters what it knows after a failover.
+package struct LedgerServer: Sendable, Equatable {
+  /// The number of its history: another one after a failover, and after a backup was brought back.
+  package let timeline: Int64
+  /// True if commits wait for a synchronous standby, so that a failover to it loses nothing that was answered.
+  package let isReplicated: Bool
+
+  package init(timeline: Int64, isReplicated: Bool) {
+    self.timeline = timeline
+    self.isReplicated = isReplicated
+  }
+}
+
 /// The answer to a beat: how the fleet is, by the server's clock.
 package struct Beat: Sendable {
   /// The server's time, in milliseconds since 1970.
   package var time: Int64
+  package var server: LedgerServer
   package var term: Int64
   package var lead: Int?
   /// The milliseconds since the lead's last beat; nil if nobody alive leads.
   package var leadSilence: Int64?
   /// The longest silence of a host that is alive, and the hosts in its order, the most silent first; for the lead only.
   package var silences: [(host: Int, time: Int64)]
-  /// The number of runs of the host that beats, as far as it asked for them.
+  /// The number of runs of the host that beats, above its floor.
   package var runCount: Int
   /// The number of them that are told to end.
   package var stopCount: Int
-  /// True if the inbox is not empty; for the lead only.
+  /// True if there are news above the floor; for the lead only.
   package var hasNews: Bool
-  /// True if jobs of the host's spool have ended on other hosts, and it has not forgotten that yet.
+  /// True if jobs of the host's spool have ended, and it has not forgotten that yet, as far as it is above the floor.
   package var hasOutcomes: Bool
   /// The resources that operators have paused, and the hosts that they have drained.
   package var paused: Set<Resource.Name>
 
   package init(
-    time: Int64, term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int,
+    time: Int64, server: LedgerServer, term: Int64, lead: Int?, leadSilence: Int64?,
+    silences: [(host: Int, time: Int64)], runCount: Int,
     stopCount: Int = 0, hasNews: Bool, hasOutcomes: Bool = false, paused: Set<Resource.Name> = []
   ) {
     self.time = time
+    self.server = server
     self.term = term
     self.lead = lead
     self.leadSilence = leadSilence

@@ -17,6 +17,8 @@ package struct FleetMember: Sendable {
   package private(set) var lead: Lead?
   private var term: Int64 = 0
   private var leader: Int?
+  /// The server that has answered the last beat.
+  private var server: LedgerServer?
   private var candidacy = Candidacy.none
 
   private var slots: [MemberChannel: WritingSlot]
@@ -26,8 +28,8 @@ package struct FleetMember: Sendable {
   private var beatsAgain = false
   private var isReading = false
   private var readsAgain = false
-  /// The highest number of the runs that it has taken; later ones have higher numbers.
-  private var lastRun: Int64 = 0
+  /// Numbers up to which it has read; later runs have higher ones than the last that it has taken.
+  private var floors = BeatFloors()
   /// True if it has read a run of a job whose last attempt it knows not to be on record yet, though it is.
   private var isBehind = false
 
@@ -106,6 +108,9 @@ package struct FleetMember: Sendable {
       return goOn(.lead, at: now)
     // Its owner reads them.
     case .hinted(.outcomes): return []
+    case .readOutcomes(let number):
+      floors.outcomes = number
+      return []
     case .finished(let ended):
       guard runs[ended.run.job] == ended.run else { return [] }
       finished.append(ended)
@@ -134,7 +139,8 @@ package struct FleetMember: Sendable {
   private mutating func beat() -> [MemberAction] {
     if isBeating { return [] }
     isBeating = true
-    return [.send(.beat(host: number, runsAfter: lastRun), .beat)]
+    floors.news = lead?.newsFloor ?? 0
+    return [.send(.beat(host: number, above: floors), .beat)]
   }
 
   private mutating func handleBeat(
@@ -147,14 +153,20 @@ package struct FleetMember: Sendable {
     case .failure(.fenced): return end(.fenced)
     case .failure(.impossible(let reason)): return end(.refused(reason))
     case .success(.beaten(let beat)):
+      let known = server ?? beat.server
+      server = beat.server
+      let isOther = known.timeline != beat.server.timeline
+      // Runs, keys and files that it knows of may be gone, and others may get their numbers.
+      if isOther && !known.isReplicated { return end(.setBack) }
+      if isOther { floors = BeatFloors() }
       let wasDoubtful = lease.phase(at: now.steady) != .alive
       lease.noteAnswer(toBeatSentAt: sent)
       (term, leader) = (beat.term, beat.lead)
       var actions = [next]
       actions += watch(beat, at: now)
       // A hint may have been lost.
-      if beat.runCount > 0 || beat.stopCount > stopped.count || wasDoubtful { actions += read() }
-      if beat.hasNews { lead?.noteHint(isCertain: true) }
+      if beat.runCount > 0 || beat.stopCount > stopped.count || wasDoubtful || isOther { actions += read() }
+      if beat.hasNews || isOther { lead?.noteHint() }
       return actions + goOn(.lead, at: now)
     default:
       lease.noteMissedBeat()
@@ -212,7 +224,7 @@ package struct FleetMember: Sendable {
     }
     isReading = true
     durableBeforeRead = durable
-    return [.send(.readRuns(host: number, after: lastRun), .runs)]
+    return [.send(.readRuns(host: number, after: floors.runs), .runs)]
   }
 
   /// Reads what it could not take before.
@@ -225,7 +237,8 @@ package struct FleetMember: Sendable {
       // What it was before the read is not among these runs any more, unless somebody else wrote it.
       let isMine = lease.phase(at: now.steady) == .alive
       isBehind = read.contains { run in runs[run.job].map { $0 != run } ?? false }
-      if isMine && !isBehind { lastRun = last }
+      // One that was under way when the server became another says nothing about this one's numbers.
+      if isMine && !isBehind && !readsAgain { floors.runs = last }
       for run in read where isMine && runs[run.job] == nil && !durable.contains(run) {
         runs[run.job] = run
         actions.append(.start(run))

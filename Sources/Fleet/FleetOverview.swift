@@ -64,14 +64,19 @@ package struct FleetOverview: Sendable, Equatable {
   package let lead: Int?
   /// The format of the ledger, in which all hosts work.
   package let format: Int
+  /// True if commits wait for a synchronous standby, so that a failover to it loses nothing.
+  package let isReplicated: Bool
   /// The hosts by number, one for each root.
   package let hosts: [Host]
   package let demands: [Demand]
 
-  package init(term: Int64, lead: Int?, format: Int = 1, hosts: [Host], demands: [Demand]) {
+  package init(
+    term: Int64, lead: Int?, format: Int = 1, isReplicated: Bool = false, hosts: [Host], demands: [Demand]
+  ) {
     self.term = term
     self.lead = lead
     self.format = format
+    self.isReplicated = isReplicated
     self.hosts = hosts
     self.demands = demands
   }

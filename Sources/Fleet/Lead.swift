@@ -20,8 +20,6 @@ package struct Lead: Sendable {
   private var ends: [JobState: Int] = [:]
   private var suspects: [Int] = []
   private var hasHint = true
-  /// True if a beat has told of news.
-  private var isTold = false
   private var lastRound = Int64.min / 2
   private var floor: NewsFloor
 
@@ -47,11 +45,11 @@ package struct Lead: Sendable {
     if assigner?.setLimits(limits, at: now) == false { noteLostAnswer() }
   }
 
-  /// Notes that there may be news, or that there are.
-  mutating func noteHint(isCertain: Bool = false) {
-    hasHint = true
-    isTold = isTold || isCertain
-  }
+  /// Notes that there may be news.
+  mutating func noteHint() { hasHint = true }
+
+  /// The number up to which news have been read, and nothing comes late any more.
+  var newsFloor: Int64 { floor.number }
 
   /// Notes hosts that are silent for so long that they are to be fenced.
   mutating func suspect(_ hosts: [Int]) { for host in hosts where !suspects.contains(host) { suspects.append(host) } }
@@ -141,10 +139,10 @@ package struct Lead: Sendable {
         count(round.changes.lazy.map(\.end))
       }
       round = nil
+      let before = floor.number
       floor.note(news.lazy.map(\.number), horizon, at: now.steady)
-      // Behind a failover numbers may begin again where another server was.
-      if isTold && news.isEmpty { floor = NewsFloor(longestTransaction: times.longestTransaction) }
-      isTold = false
+      // It was that of another server: there may be news below it.
+      if floor.number < before { hasHint = true }
       for (_, one) in news {
         assigner?.apply(one, at: now)
         if case .ended(let ended) = one { count(ended.lazy.map { JobState.running.after($0.event) }) }

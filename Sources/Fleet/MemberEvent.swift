@@ -22,6 +22,8 @@ package enum MemberEvent: Sendable {
   case limited([ResourceLimits])
   case admit([FleetJob])
   case order(Order, ticket: Int64)
+  /// The outcomes of its spool's jobs up to this number have been read and forgotten, and nothing comes late.
+  case readOutcomes(upTo: Int64)
   /// Final jobs are too old, or too many; one such request at a time.
   case remove([FinalJob])
 }
@@ -78,6 +80,8 @@ package enum MemberHint: String, Sendable, Hashable, CaseIterable {
 package enum MemberEnd: Sendable, Equatable {
   /// It was fenced: exit status 75, and the next incarnation has a new number.
   case fenced
+  /// The database has failed over, and may have lost what it had told of: exit status 75 as well.
+  case setBack
   /// The ledger contradicts what the host knows.
   case contradiction
   /// The server refuses for good what the host has to write.

@@ -4,10 +4,13 @@ package struct TransactionHorizon: Sendable, Equatable {
   package let own: Int64
   /// The number of the oldest that was under way when it read.
   package let oldest: Int64
+  /// The timeline of the server, on which these numbers count.
+  package let timeline: Int64
 
-  package init(own: Int64, oldest: Int64) {
+  package init(own: Int64, oldest: Int64, timeline: Int64 = 1) {
     self.own = own
     self.oldest = oldest
+    self.timeline = timeline
   }
 }
 
@@ -24,6 +27,7 @@ package struct NewsFloor: Sendable {
   /// The highest number at a time, and a transaction that began after that; the number becomes the floor when all
   /// earlier ones have ended.
   private var mark: (number: Int64, time: Int64, successor: Int64?)?
+  private var timeline: Int64?
 
   package init(longestTransaction: Int64 = FleetTimes().longestTransaction) {
     self.longestTransaction = longestTransaction
@@ -31,6 +35,11 @@ package struct NewsFloor: Sendable {
 
   /// Takes in what a transaction has read.
   package mutating func note(_ numbers: some Sequence<Int64>, _ horizon: TransactionHorizon, at time: Int64) {
+    if let timeline, timeline != horizon.timeline {
+      // Behind a failover numbers may begin again where another server was.
+      self = NewsFloor(longestTransaction: longestTransaction)
+    }
+    timeline = horizon.timeline
     // First, since what had ended when it read is among what it has read.
     if let mark {
       if let successor = mark.successor {

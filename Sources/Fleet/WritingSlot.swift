@@ -25,6 +25,8 @@ package struct WritingSlot: Sendable {
   private var pending: LedgerRequest?
   /// True while it is being found out whether the pending request was written.
   private var isAsking = false
+  /// True if the pending request was made again, since its first answer was lost.
+  private var isRepeated = false
 
   /// - Parameters:
   ///   - slot: the number that the slot had when its host joined.
@@ -65,7 +67,9 @@ package struct WritingSlot: Sendable {
     case .success(.outcome(isWritten: true)): return end(.written)
     case .success(.outcome(isWritten: false)):
       isAsking = false
-      return .send(pending)
+      defer { isRepeated = true }
+      // What loses its answer again and again must not keep the server busy.
+      return isRepeated ? .sendLater(pending) : .send(pending)
     case .success(let reply):
       if case .replaceSlot(_, _, let new) = pending { (slot, number) = (new, 0) }
       // Nothing was written, so that the number is free.
@@ -87,7 +91,7 @@ package struct WritingSlot: Sendable {
 
   private mutating func end(_ step: Step) -> Step {
     pending = nil
-    isAsking = false
+    (isAsking, isRepeated) = (false, false)
     return step
   }
 }

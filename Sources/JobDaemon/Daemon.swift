@@ -260,7 +260,7 @@ package final class Daemon: Sendable {
   /// Sets the limits of queues and types: in this host's schedule, or in the fleet's.
   private func setLimits(replacing old: Configuration?) {
     let limits = policy.limits(handlers, replacing: old)
-    if let membership { return membership.setLimits(limits) }
+    if let membership { return membership.tell(.limited(limits)) }
     scheduler.change { $0.setLimits(limits, at: $1) }
   }
 

@@ -96,14 +96,17 @@ final class FleetJobs: Sendable {
         read.filter { !released.isDisjoint(with: $0.jobs) }, read.filter { released.isDisjoint(with: $0.jobs) }
       )
       if !done.isEmpty { try ledger.forget(done) }
-      outcomes.withLock { outcomes in
+      let readNumber = outcomes.withLock { outcomes in
         outcomes.open = open
         outcomes.floor.note(found.lazy.map(\.number), horizon, at: Moment.now().steady)
         outcomes.floor.note(Moment.now().steady)
+        return min(outcomes.floor.number, (open.lazy.map(\.number).min() ?? .max) - 1)
       }
+      membership.tell(.readOutcomes(upTo: readNumber))
     } catch {
-      // The next beat that is answered tells of them again; behind a failover their numbers may be lower.
+      // The next beat that is answered tells of them again.
       outcomes.withLock { $0 = Outcomes() }
+      membership.tell(.readOutcomes(upTo: 0))
       log.debug("outcomes can't be read: \(error)")
     }
   }

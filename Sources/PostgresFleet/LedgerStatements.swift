@@ -98,24 +98,42 @@ enum LedgerStatements {
     "greatest(0, floor(extract(epoch FROM clock_timestamp() - \(table).seen) * 1000))::bigint"
   }
 
-  /// The statements of a beat: it is noted, and answers the term, the lead with its silence, the numbers of new runs and
-  /// of those told to end, whether there are news, the time, to the lead who else has been silent for how long, and the
-  /// pauses.
+  /// The timeline of the server, as the names of its log's files tell it.
+  private static let timeline = "('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint"
+  /// True if commits of the session wait for a synchronous standby.
+  private static let isReplicated = """
+    current_setting('synchronous_standby_names') <> '' \
+    AND current_setting('synchronous_commit') NOT IN ('off', 'local')
+    """
+
+  /// Reads which server this is.
+  static let server = Request("SELECT \(timeline), \(isReplicated)")
+
+  /// The statements of a beat: it is noted, and answers which server it is, the term, the lead with its silence, the
+  /// numbers of new runs and of those told to end, whether there are news, the time, to the lead who else has been silent
+  /// for how long, and the pauses.
+  ///
+  /// A clock that was set back must not make hosts look alive until it has caught up. Rows that are gone stay in an index
+  /// while somebody has an old snapshot open, so that the inbox and the outcomes are searched from their floors upwards.
   ///
   /// A beat is not worth a wait for the disk or a standby: one that a crash of the server loses makes its host look silent
   /// for longer, and silence counts only for those who have had the database since.
-  static func beat(_ host: Int, runsAfter number: Int64) -> [Request] {
+  static func beat(_ host: Int, above floors: BeatFloors) -> [Request] {
     [
-      Request("UPDATE _beat SET seen = greatest(seen, now()) WHERE host = $1", [.integer(host)]),
+      Request(
+        """
+        UPDATE _beat SET seen = CASE WHEN seen > now() + interval '1 second' THEN now() ELSE greatest(seen, now()) END \
+        WHERE host = $1 RETURNING \(timeline), \(isReplicated)
+        """, [.integer(host)]),
       Request(
         """
         SELECT l.term, l.host, \(silence("b")), b.host IS NOT NULL, r.count, \
-        r.stops, l.host = $1 AND EXISTS (SELECT 1 FROM _inbox), \
-        EXISTS (SELECT 1 FROM _outcome AS o JOIN _host AS h ON h.root = o.spool WHERE h.number = $1), \
+        r.stops, l.host = $1 AND EXISTS (SELECT 1 FROM _inbox WHERE number > $3), \
+        EXISTS (SELECT 1 FROM _outcome AS o JOIN _host AS h ON h.root = o.spool WHERE h.number = $1 AND o.number > $4), \
         \(time), set_config('synchronous_commit', 'off', true) FROM _lead AS l LEFT JOIN _beat AS b ON b.host = l.host, \
         (SELECT (SELECT count(*) FROM _run WHERE host = $1 AND number > $2) AS count, \
         (SELECT count(*) FROM _run WHERE host = $1 AND stop IS NOT NULL) AS stops) AS r
-        """, [.integer(host), .integer(number)]),
+        """, [.integer(host), .integer(floors.runs), .integer(floors.news), .integer(floors.outcomes)]),
       Request(
         """
         SELECT b.host, \(silence("b")) FROM _beat AS b JOIN _lead AS l ON l.host = $1 WHERE b.host <> $1 \
@@ -166,7 +184,7 @@ enum LedgerStatements {
 
   /// The transactions that this one is among; ahead of what is read, so that it has read what those that ended have left.
   static let readHorizon = Request(
-    "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+    "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint, \(timeline)")
 
   /// Tells spools which jobs of theirs are over, or held.
   static func tellSpools(of jobs: [(spool: String, job: ManagedObjectID)]) -> Request {
@@ -321,77 +339,5 @@ enum LedgerStatements {
 
   static func tell(_ kind: NewsText.Kind, _ body: String) -> Request {
     Request("INSERT INTO _inbox (kind, body) VALUES ($1, $2)", [.text(kind.rawValue), .text(body)])
-  }
-}
-
-/// The end of hosts that are certainly gone, or whose silence decides.
-struct Takeover {
-  /// A query for the numbers of the hosts; a parameter of its own is `$1`.
-  private let hosts: String
-  private let values: [SQLBinding]
-  /// The beginning of the names of the fleet's sessions.
-  private let fleet: String
-
-  private init(_ hosts: String, _ values: [SQLBinding], fleet: String) {
-    self.hosts = hosts
-    self.values = values
-    self.fleet = fleet
-  }
-
-  /// The place of the statement that answers the runs, among ``requests(first:)``.
-  static let runsPlace = 5
-
-  /// One host that has been silent for so long, or else it is refused.
-  static func silent(_ host: Int, for silence: Int64, fleet: String) -> [Request] {
-    let takeover = Takeover("SELECT $1::bigint", [.integer(host)], fleet: fleet)
-    return takeover.requests(first: takeover.deleteBeats(silentFor: silence, "1"))
-  }
-
-  /// The lead, if it is alive and has been silent for so long; refused if it has not. The row of the lead is locked.
-  static func lead(silentFor silence: Int64, fleet: String) -> [Request] {
-    let alive = "SELECT h.number FROM _host AS h JOIN _lead AS l ON l.host = h.number WHERE h.state = 'alive'"
-    let takeover = Takeover(alive, [], fleet: fleet)
-    return takeover.requests(first: takeover.deleteBeats(silentFor: silence, "(SELECT count(*) FROM (\(alive)) AS a)"))
-  }
-
-  /// All that are alive under a root, whose lock the caller holds; the lead is told.
-  static func burial(under root: String, fleet: String) -> [Request] {
-    let takeover = Takeover("SELECT number FROM _host WHERE root = $1 AND state = 'alive'", [.text(root)], fleet: fleet)
-    let beats = Request("DELETE FROM _beat WHERE host IN (\(takeover.hosts))", takeover.values)
-    let news = Request(
-      "INSERT INTO _inbox (kind, host) SELECT 'buried', number FROM (\(takeover.hosts)) AS h ORDER BY number",
-      takeover.values)
-    return takeover.requests(first: beats, last: [news])
-  }
-
-  /// The decision: a beat waits for its host's row, and then finds none.
-  private func deleteBeats(silentFor silence: Int64, _ expected: String) -> Request {
-    Request(
-      """
-      WITH gone AS (DELETE FROM _beat WHERE host IN (\(hosts)) \
-      AND seen <= now() - $\(values.count + 1)::bigint * interval '1 millisecond' RETURNING 1) \
-      SELECT \(LedgerStatements.demand("count(*) = \(expected)", LedgerStatements.refused)) FROM gone
-      """, values + [.integer(silence)])
-  }
-
-  /// The statements in this order: ending the backends frees what a silent host has locked; the host's row keeps a new
-  /// slot from being made meanwhile; and who has still written when its session goes has ended its runs.
-  private func requests(first: Request, last: [Request] = []) -> [Request] {
-    let prefix = "$\(values.count + 1)"
-    return [
-      first,
-      Request(
-        """
-        SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() \
-        AND usename = current_user AND pid <> pg_backend_pid() AND split_part(application_name, '/', 1) = \(prefix) \
-        AND split_part(application_name, '/', 2) IN (SELECT h.number::text FROM (\(hosts)) AS h (number))
-        """, values + [.text(fleet)]),
-      Request("SELECT 1 FROM _host WHERE number IN (\(hosts)) FOR UPDATE", values),
-      Request("DELETE FROM _session WHERE host IN (\(hosts))", values),
-      Request("DELETE FROM _order WHERE host IN (\(hosts))", values),
-      JobRows.deleteRuns(ofHosts: hosts, values),
-    ] + last + [
-      Request("UPDATE _host SET state = 'lost', ended = now() WHERE number IN (\(hosts)) AND state = 'alive'", values)
-    ]
   }
 }

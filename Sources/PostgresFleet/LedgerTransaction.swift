@@ -20,7 +20,7 @@ struct LedgerTransaction {
   func perform(_ request: LedgerRequest) throws(StoreError) -> LedgerReply {
     switch request {
     case .join(let host): return try join(host)
-    case .beat(let host, let number): return try beat(host, runsAfter: number)
+    case .beat(let host, let floors): return try beat(host, above: floors)
     case .readRuns(let host, let number):
       let found = try connection.pipeline(LedgerStatements.runs(of: host, after: number))
       let last = found[0].rowCount == 0 ? number : found[0].integer(found[0].rowCount - 1, 3)
@@ -47,7 +47,8 @@ struct LedgerTransaction {
       return .written
     case .outcome(let receipt):
       let found = try commit([LedgerStatements.outcome(of: receipt)])[0]
-      guard found.rowCount > 0 else { throw fenced() }
+      // A number before the last one that was answered: a failover has lost what this host goes by.
+      guard found.rowCount > 0, found.integer(0, 0) >= receipt.number - 1 else { throw fenced() }
       return .outcome(isWritten: found.integer(0, 0) >= receipt.number)
     case .lead(let term, let silence, let receipt):
       let statements =
@@ -119,7 +120,7 @@ struct LedgerTransaction {
   }
 
   private func horizon(_ result: QueryResult) -> TransactionHorizon {
-    TransactionHorizon(own: result.integer(0, 0), oldest: result.integer(0, 1))
+    TransactionHorizon(own: result.integer(0, 0), oldest: result.integer(0, 1), timeline: result.integer(0, 2))
   }
 
   func forget(_ outcomes: [Outcome]) throws(StoreError) {
@@ -168,12 +169,13 @@ struct LedgerTransaction {
   func overview() throws(StoreError) -> FleetOverview {
     let results = try commit([
       Self.readWholeTables, LedgerStatements.lead, LedgerStatements.knownHosts, JobRows.countUnfinished,
-      LedgerFormat.reading,
+      LedgerFormat.reading, LedgerStatements.server,
     ])
     let (lead, counts) = (results[1], results[3])
     return FleetOverview(
       term: lead.integer(0, 0), lead: lead.isNull(0, 1) ? nil : Int(lead.integer(0, 1)),
-      format: Int(results[4].integer(0, 0)), hosts: knownHosts(results[2]),
+      format: Int(results[4].integer(0, 0)), isReplicated: server(results[5]).isReplicated,
+      hosts: knownHosts(results[2]),
       demands: (0..<counts.rowCount).map { row in
         FleetOverview.Demand(
           state: JobState(rawValue: counts.text(row, 0)) ?? .held, type: counts.text(row, 1),
@@ -206,17 +208,22 @@ struct LedgerTransaction {
 
   // MARK: Beats
 
-  private func beat(_ host: Int, runsAfter number: Int64) throws(StoreError) -> LedgerReply {
-    let results = try connection.pipeline(LedgerStatements.beat(host, runsAfter: number))
-    guard results[0].changedRowCount == 1 else { throw fenced() }
+  private func beat(_ host: Int, above floors: BeatFloors) throws(StoreError) -> LedgerReply {
+    let results = try connection.pipeline(LedgerStatements.beat(host, above: floors))
+    guard results[0].rowCount == 1 else { throw fenced() }
     let (fleet, others) = (results[1], results[2])
     return .beaten(
       Beat(
-        time: fleet.integer(0, 8), term: fleet.integer(0, 0), lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
+        time: fleet.integer(0, 8), server: server(results[0]), term: fleet.integer(0, 0),
+        lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
         leadSilence: fleet.integer(0, 3) == 1 ? fleet.integer(0, 2) : nil,
         silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
         runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)), hasNews: fleet.integer(0, 6) == 1,
         hasOutcomes: fleet.integer(0, 7) == 1, paused: pauses(results[3])))
+  }
+
+  private func server(_ read: QueryResult) -> LedgerServer {
+    LedgerServer(timeline: read.integer(0, 0), isReplicated: read.integer(0, 1) == 1)
   }
 
   private func pauses(_ read: QueryResult) -> Set<Resource.Name> {
@@ -230,12 +237,14 @@ struct LedgerTransaction {
     SELECT number, root, slots, \(LedgerStatements.offeredTypes(of: "_host")), to_json(places)::text FROM _host \
     WHERE state = 'alive'
     """)
-  /// The orders that have no answer, with the rows of their jobs.
-  private static let readOrders = Request(
+  /// The orders that have no answer, with the rows of their jobs; the body comes once, since it is long where they are many.
+  static let readOrders = Request(
     """
-    SELECT o.host, o.ticket, o.body, \(JobRows.columns(of: "j")) FROM _order AS o \
+    SELECT o.host, o.ticket, CASE WHEN row_number() OVER jobs = 1 THEN o.body END, \(JobRows.columns(of: "j")) \
+    FROM _order AS o \
     LEFT JOIN LATERAL unnest(o.keys) AS k (key) ON true LEFT JOIN "Job" AS j ON j._key = k.key \
-    WHERE o.answer IS NULL ORDER BY o.host, o.ticket, j._key
+    WHERE o.answer IS NULL WINDOW jobs AS (PARTITION BY o.host, o.ticket ORDER BY j._key) \
+    ORDER BY o.host, o.ticket, row_number() OVER jobs
     """)
   /// A lead's connection searches by index otherwise.
   private static let readWholeTables = Request("SET LOCAL enable_seqscan = on")
@@ -290,18 +299,18 @@ struct LedgerTransaction {
     }
   }
 
-  /// Deletes news and reads them, with the rows of the hosts and jobs that they are about.
-  private static func takeNews(above floor: Int64) -> Request {
+  /// Deletes news and reads them, with the rows of the hosts and jobs that they are about; bodies come in the first rows.
+  static func takeNews(above floor: Int64) -> Request {
     Request(
       """
       WITH news AS (DELETE FROM _inbox WHERE number > $1 RETURNING number, kind, host, keys, body, ticket) \
-      SELECT n.number, n.kind, n.host, coalesce(n.body, o.body), h.root, h.slots, \(LedgerStatements.offeredTypes(of: "h")), \
-      to_json(h.places)::text, \(JobRows.columns(of: "j")), n.ticket FROM news AS n \
+      SELECT n.number, n.kind, n.host, CASE WHEN row_number() OVER jobs = 1 THEN coalesce(n.body, o.body) END, \
+      h.root, h.slots, \(LedgerStatements.offeredTypes(of: "h")), to_json(h.places)::text, \(JobRows.columns(of: "j")), n.ticket FROM news AS n \
       LEFT JOIN _host AS h ON n.kind = 'joined' AND h.number = n.host \
       LEFT JOIN _order AS o ON o.host = n.host AND o.ticket = n.ticket \
       LEFT JOIN LATERAL unnest(coalesce(n.keys, o.keys)) AS k (key) ON true \
       LEFT JOIN LATERAL (SELECT * FROM "Job" WHERE _key = k.key LIMIT 1) AS j ON true \
-      ORDER BY n.number, j._key
+      WINDOW jobs AS (PARTITION BY n.number ORDER BY j._key) ORDER BY n.number, row_number() OVER jobs
       """, [.integer(floor)])
   }
 
@@ -325,13 +334,13 @@ struct LedgerTransaction {
         guard let ended = NewsText.ended(taken.text(row, 3), id: jobs.id) else { throw unreadable() }
         news.append((number, .ended(ended)))
       case .ordered:
-        // That of a host which is gone by now is gone with it.
-        guard let body = taken.textIfPresent(row, 3) else { continue }
-        if placed.last?.number != number {
+        if let body = taken.textIfPresent(row, 3) {
           let ticket = taken.integer(row, 8 + JobRows.columnCount)
           placed.append((number, order(body, ticket: ticket, of: Int(taken.integer(row, 2)))))
         }
-        if !taken.isNull(row, 8) { placed[placed.count - 1].order.jobs.append(jobs.job(taken, row, from: 8)) }
+        // That of a host which is gone by now is gone with it.
+        guard placed.last?.number == number, !taken.isNull(row, 8) else { continue }
+        placed[placed.count - 1].order.jobs.append(jobs.job(taken, row, from: 8))
       case nil: throw unreadable()
       }
     }
@@ -349,9 +358,8 @@ struct LedgerTransaction {
   private func orders(_ read: QueryResult) throws(StoreError) -> [PlacedOrder] {
     var orders: [PlacedOrder] = []
     for row in 0..<read.rowCount {
-      let (host, ticket) = (Int(read.integer(row, 0)), read.integer(row, 1))
-      if orders.last?.host != host || orders.last?.ticket != ticket {
-        orders.append(order(read.text(row, 2), ticket: ticket, of: host))
+      if let body = read.textIfPresent(row, 2) {
+        orders.append(order(body, ticket: read.integer(row, 1), of: Int(read.integer(row, 0))))
       }
       if !read.isNull(row, 3) { orders[orders.count - 1].jobs.append(jobs.job(read, row, from: 3)) }
     }

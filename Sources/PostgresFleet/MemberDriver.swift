@@ -250,6 +250,13 @@ package final class MemberDriver: Sendable {
     case .hint(let hosts, let hint): send(hint, to: hosts)
     case .end(let reason):
       stop()
+      if reason == .setBack {
+        log(
+          StoreError(
+            .setBack,
+            "the fleet's database has failed over to a server that commits did not wait for, and may lack what this host "
+              + "goes by: it starts anew"))
+      }
       report(.end(reason))
     }
   }

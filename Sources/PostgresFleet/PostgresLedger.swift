@@ -72,6 +72,7 @@ package final class PostgresLedger: FleetLedger, Sendable {
       if error.code == LedgerStatements.refused { return .refused }
       if let known = LedgerError(error.code) { throw known }
       log(error)
+      if error.isTakenKey { throw .fenced }
       if error.isFinalRefusal { throw .impossible("\(request.name): \(error.message)") }
       throw error.code == .inputOutput || error.code == LedgerTransaction.answerLost ? .unknown : .unavailable
     }
@@ -286,9 +287,16 @@ package final class PostgresLedger: FleetLedger, Sendable {
 extension StoreError.Code {
   /// An order in the ledger can't be read; whoever has given it is told.
   package static let unreadableOrder = StoreError.Code(rawValue: "unreadable-order")
+  /// The database has failed over, and may lack what the host goes by.
+  package static let setBack = StoreError.Code(rawValue: "set-back")
 }
 
 extension StoreError {
+  /// True if a row has a key that this host was given.
+  ///
+  /// Keys are given once; where two hosts have the same, a failover has lost that the first one got them.
+  fileprivate var isTakenKey: Bool { code == .constraint && detail?.hasPrefix("23505") == true }
+
   /// True if the server refuses each time what it has refused now: nothing was written.
   fileprivate var isFinalRefusal: Bool { code == .unsupported || code == .constraint || code == .incompatibleModel }
 }

@@ -76,15 +76,20 @@ package struct FleetReply: Decodable, Sendable {
   package let term: Int
   /// The format of the ledger, in which all hosts work.
   package let format: Int
+  /// Durability of what has ended: `replicated` if commits wait for a synchronous standby, else `local`.
+  package let durability: String
   package let hosts: [Host]
   /// The number of unfinished jobs of the whole fleet, by state.
   package let jobs: [String: Int]
   package let unmet: [Need]
 
-  package init(host: Int, term: Int, format: Int, hosts: [Host], jobs: [String: Int], unmet: [Need]) {
+  package init(
+    host: Int, term: Int, format: Int, durability: String, hosts: [Host], jobs: [String: Int], unmet: [Need]
+  ) {
     self.host = host
     self.term = term
     self.format = format
+    self.durability = durability
     self.hosts = hosts
     self.jobs = jobs
     self.unmet = unmet
@@ -92,8 +97,8 @@ package struct FleetReply: Decodable, Sendable {
 
   package var json: JSONValue {
     .object([
-      "host": .whole(host), "term": .whole(term), "format": .whole(format), "jobs": .counts(jobs),
-      "hosts": .array(hosts.map(\.json)),
+      "host": .whole(host), "term": .whole(term), "format": .whole(format),
+      "durability": .string(durability), "jobs": .counts(jobs), "hosts": .array(hosts.map(\.json)),
       "unmet": .array(unmet.map(\.json)),
     ])
   }

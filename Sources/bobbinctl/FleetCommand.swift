@@ -118,6 +118,7 @@ struct FleetCommand: Subcommand {
     }
     let counts = fleet.jobs.sorted { $0.key < $1.key }.filter { $0.value > 0 }.map { "\($0.value) \($0.key)" }
     try session.output.write("unfinished jobs: \(counts.isEmpty ? "none" : counts.joined(separator: ", "))\n")
+    try session.output.write("durability: \(fleet.durability)\n")
     for need in fleet.unmet {
       let jobs = need.jobs == 1 ? "1 job waits" : "\(need.jobs) jobs wait"
       try session.output.write(singleLine("\(jobs) for a host: \(need.reason)") + "\n")

@@ -6,7 +6,7 @@ struct FleetTests {
   func list() async throws {
     let daemon = try TestDaemon(
       #"""
-      {"host": 2, "term": 3, "format": 3, "jobs": {"available": 12, "running": 2, "held": 0}, "hosts": [
+      {"host": 2, "term": 3, "format": 3, "durability": "local", "jobs": {"available": 12, "running": 2, "held": 0}, "hosts": [
         {"number": 1, "spool": "ash:/s", "slots": 3, "running": 0, "silenceSeconds": 180, "isLead": false,
          "isAlive": false, "isDrained": true, "boundJobs": 4, "places": [],
          "release": "1.0", "oldestFormat": 3, "newestFormat": 3},
@@ -26,7 +26,8 @@ struct FleetTests {
         "HOST SPOOL RUNNING SLOTS LAST BEAT PLACES RELEASE NOTE",
         "1 ash:/s 0 3 3 min ago 1.0 away, drained, older release, 4 jobs bound to it",
         "2 elm:/s 2 3 250 ms ago gpu 1.1 lead, this host",
-        "unfinished jobs: 12 available, 2 running", #"1 job waits for a host: no host has its type\n"#,
+        "unfinished jobs: 12 available, 2 running", "durability: local",
+        #"1 job waits for a host: no host has its type\n"#,
         "2 jobs wait for a host: no host offers it",
       ])
   }

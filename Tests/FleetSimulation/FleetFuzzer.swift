@@ -19,6 +19,9 @@ package struct FleetFuzzer {
     failure(of: FleetProgram(seed: seed, isCalm: isCalm)).map(shortened)
   }
 
+  /// Runs a program that is too large to be shortened.
+  package func run(_ program: FleetProgram) -> Failure? { failure(of: program) }
+
   private func failure(of program: FleetProgram) -> Failure? {
     do {
       try FleetWorld(program).run()
@@ -80,7 +83,7 @@ extension FleetProgram.Action {
     case .submit(let machine, _), .order(let machine, _), .kill(let machine, _), .stop(let machine, _),
       .cut(let machine, _), .disturb(let machine, _, _, _):
       machine
-    case .killLead, .outage, .deafness, .remove, .compare: nil
+    case .killLead, .outage, .failover, .deafness, .remove, .compare: nil
     }
   }
 }

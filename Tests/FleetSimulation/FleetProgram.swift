@@ -22,6 +22,8 @@ package struct FleetProgram: Sendable {
     case cut(machine: Int, Int64)
     /// The database is away for a time; what was committed stays.
     case outage(Int64)
+    /// A standby takes the server's place; if nobody has waited for it, it lacks what was committed in the last milliseconds.
+    case failover(losing: Int64)
     /// Nobody gets hints for a time.
     case deafness(Int64)
     /// Has the next requests of a machine go wrong.
@@ -81,6 +83,8 @@ package struct FleetProgram: Sendable {
   var machines: Int
   var slots: Int
   var endsBackends: Bool
+  /// True if commits wait for a standby.
+  var isReplicated = false
   var steps: [Step] = []
 
   /// The jobs of all steps.
@@ -90,8 +94,12 @@ package struct FleetProgram: Sendable {
 }
 
 extension FleetProgram: CustomStringConvertible {
+  private var kind: String {
+    (endsBackends ? "direct" : "behind a pooler") + (isReplicated ? ", replicated" : "")
+  }
+
   package var description: String {
-    (["// seed \(seed): \(machines) machines with \(slots) slots\(endsBackends ? "" : ", behind a pooler")"]
+    (["// seed \(seed): \(machines) machines with \(slots) slots, \(kind)"]
       + steps.map { "at \($0.time) ms: \($0.action)" }).joined(separator: "\n")
   }
 }
@@ -180,8 +188,35 @@ extension FleetProgram {
         }
       }
     }
+    isReplicated = random.chance(40)
+    if random.chance(25) {
+      for _ in 0..<random.number(1..<3) {
+        add(.failover(losing: random.time(0..<Int(Self.longestLoss))), at: random.time(200..<6_000))
+      }
+    }
     steps.sort { $0.time < $1.time }
   }
+
+  /// Makes a large fleet, in which hosts die, the lead among them, and nothing else happens.
+  package init(hosts: Int, jobs: Int, deaths: Int, seed: UInt64) {
+    var random = RandomSource(seed: seed)
+    self.seed = seed
+    machines = hosts
+    slots = 2
+    endsBackends = true
+    for number in 0..<jobs {
+      let job = Job(number: number, queue: random.number(0..<2), duration: random.time(5..<2_000))
+      add(.submit(machine: random.number(0..<hosts), [job]), at: random.time(0..<3_000))
+    }
+    for _ in 0..<deaths {
+      add(.kill(machine: random.number(0..<hosts), restart: random.time(50..<6_000)), at: random.time(500..<4_000))
+    }
+    add(.killLead(restart: 5_000), at: random.time(1_000..<3_000))
+    steps.sort { $0.time < $1.time }
+  }
+
+  /// The milliseconds by which a standby may be behind.
+  static let longestLoss: Int64 = 1_500
 
   private mutating func add(_ action: Action, at time: Int64) { steps.append(Step(time: time, action: action)) }
 

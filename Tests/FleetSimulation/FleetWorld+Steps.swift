@@ -31,6 +31,7 @@ extension FleetWorld {
     case .outage(let duration):
       breakDatabase(for: duration)
       noteTrouble(until: now + duration + 2_000)
+    case .failover(let loss): failOver(losing: loss)
     case .deafness(let duration):
       deafen(for: duration)
       noteTrouble(until: now + duration)
@@ -40,6 +41,19 @@ extension FleetWorld {
     case .remove: removeFinalJobs()
     case .compare: try judge.compare(self)
     }
+  }
+
+  /// True if a host may not know yet that the ledger was set back.
+  var isSetBack: Bool { machines.contains { $0.process.map { $0.isSetBack && !$0.isDead } ?? false } }
+
+  /// Has a standby take the server's place. What it does not know is dropped again.
+  private func failOver(losing loss: Int64) {
+    let duration = random.time(50..<1_500)
+    breakDatabase(for: duration)
+    ledger.failover(losing: loss)
+    for machine in machines { excuse(machine, for: duration + 4_000) }
+    if !program.isReplicated { for machine in machines { machine.process?.isSetBack = true } }
+    machines[0].spool += judge.noteFailover(self)
   }
 
   /// Has the lead remove the final jobs whose files are not to be admitted again, and which no job names that the lead does

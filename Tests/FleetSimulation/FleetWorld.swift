@@ -40,6 +40,8 @@ final class Process {
   /// What its runs were told.
   var stops: [Run: JobEvent] = [:]
   var leadsSince: Int64?
+  /// True if the ledger may have lost what it goes by, and no beat has told it so yet.
+  var isSetBack = false
 
   init(on machine: Machine) { self.machine = machine }
 }
@@ -53,6 +55,8 @@ final class Call {
   var transaction: MemoryLedger.Transaction?
   var disturbance: FleetProgram.Disturbance?
   var isAnswered = false
+  /// The timeline of the server that has executed it.
+  var timeline: Int64?
 
   init(_ process: Process, _ channel: MemberChannel, _ request: LedgerRequest, sentAt: Int64) {
     self.process = process
@@ -89,7 +93,7 @@ final class FleetWorld {
   }
 
   let program: FleetProgram
-  let ledger = MemoryLedger()
+  let ledger: MemoryLedger
   let times: FleetTimes
   let jobs: [Int: FleetProgram.Job]
   let machines: [Machine]
@@ -125,6 +129,8 @@ final class FleetWorld {
     jobs = Dictionary(program.jobs.map { ($0.number, $0) }) { first, _ in first }
     machines = (0..<program.machines).map { Machine(number: $0) }
     random = RandomSource(seed: program.seed ^ 0xF1EE7)
+    let failsOver = program.steps.contains { if case .failover = $0.action { true } else { false } }
+    ledger = MemoryLedger(isReplicated: program.isReplicated, longestLoss: failsOver ? FleetProgram.longestLoss : 0)
     ledger.endsBackends = program.endsBackends
   }
 
@@ -258,7 +264,7 @@ final class FleetWorld {
         }
       }
     case .end(let reason):
-      if reason == .contradiction { judge.note(.contradiction, at: now) }
+      if reason == .contradiction && !isSetBack { judge.note(.contradiction, at: now) }
       die(process)
       enqueue(.start(process.machine), at: now + 100)
     }
@@ -369,6 +375,7 @@ final class FleetWorld {
   }
 
   private func reply(to call: Call, _ result: Result<LedgerReply, LedgerError>) {
+    call.timeline = ledger.server.timeline
     if now < call.process.machine.cutUntil { return lose(call) }
     switch call.disturbance {
     case .answerLost: lose(call)
@@ -383,6 +390,10 @@ final class FleetWorld {
     if call.isAnswered { return }
     call.isAnswered = true
     let process = call.process
+    // What a server has answered that is gone by now does not arrive.
+    let isOld = call.timeline.map { $0 != ledger.server.timeline } ?? false
+    let result = isOld ? .failure(.unknown) : result
+    if case .success(.beaten) = result { process.isSetBack = false }
     guard case .join = call.request else {
       let hasLed = process.member?.lead != nil
       deliver(.answered(call.channel, result, sentAt: call.sentAt), to: process)

@@ -42,6 +42,18 @@ final class Judge {
     Violation(time: world.now - FleetWorld.start, description: text)
   }
 
+  /// Goes by what a standby knows; returns what was accepted and is nowhere any more.
+  func noteFailover(_ world: FleetWorld) -> [FleetJob] {
+    term = world.ledger.lead.row(0, for: 0)?.term ?? 0
+    alive = Set(world.ledger.hosts.all(for: 0).lazy.filter(\.row.isAlive).map(\.key))
+    if !world.program.isReplicated { (sent, rateStarts) = ([:], []) }
+    removed = removed.filter { world.ledger.jobs.row($0, for: 0) == nil }
+    let spooled = Set(world.machines.flatMap(\.spool).map(\.id))
+    return accepted.filter { job in
+      !spooled.contains(job.id) && !removed.contains(job.id) && world.ledger.jobs.row(job.id, for: 0) == nil
+    }
+  }
+
   // MARK: After each commit
 
   /// Judges what a transaction has done.
@@ -52,7 +64,7 @@ final class Judge {
     case .flush(let ended, _):
       lastEnd = world.now
       try judgeEffects(ended, world)
-    case .round(let round, let receipt): try judgeRound(round, receipt, world)
+    case .round(let round, let receipt): if !world.isSetBack { try judgeRound(round, receipt, world) }
     case .remove(let jobs, let receipt): try judgeRemoval(jobs, reply, receipt, world)
     case .join, .bury, .replaceSlot: try judgeSessions(world)
     case .fence: try judgeTakeover(call, world)
@@ -161,7 +173,9 @@ final class Judge {
         let process = machine.process, !process.isDead
       else { continue }
       let phase = process.member?.lease.phase(at: world.steady(of: machine))
-      if phase == .alive { throw fail(world, "host \(host) was fenced while its lease said that it may work") }
+      if phase == .alive, !world.isSetBack {
+        throw fail(world, "host \(host) was fenced while its lease said that it may work")
+      }
       if machine.lastExcuse < world.now - world.times.fence - 1_000 {
         throw fail(world, "host \(host) was fenced though nothing was wrong with it")
       }

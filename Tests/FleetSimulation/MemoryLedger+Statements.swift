@@ -10,7 +10,7 @@ extension MemoryLedger {
   func statements(of request: LedgerRequest) -> [Statement] {
     switch request {
     case .join(let host): buryStatements(root: host.root) + [{ try self.enter(host, $0) }]
-    case .beat(let host, let number): [{ try self.beat(host, runsAfter: number, $0) }]
+    case .beat(let host, let floors): [{ try self.beat(host, above: floors, $0) }]
     case .readRuns(let host, let number): [{ self.readRuns(of: host, after: number, $0) }]
     case .admit(let jobs, let receipt): [fence(receipt), { try self.admit(jobs, $0) }]
     case .order(let order, let ticket, let receipt):
@@ -56,11 +56,12 @@ extension MemoryLedger {
     transaction.reply = .joined(host: number, time: now)
   }
 
-  private func beat(_ host: Int, runsAfter number: Int64, _ transaction: Transaction) throws {
+  private func beat(_ host: Int, above floors: BeatFloors, _ transaction: Transaction) throws {
     let id = transaction.id
     try beats.lock(host, for: id)
     guard let before = beats.row(host, for: id) else { throw Undone.failed(.fenced) }
-    try beats.write(host, max(before, transaction.start), for: id)
+    let isAhead = before > transaction.start + 1_000
+    try beats.write(host, isAhead ? transaction.start : max(before, transaction.start), for: id)
     let (term, leader) = lead.row(0, for: id) ?? (0, nil)
     let isLead = leader == host
     var silences: [(host: Int, time: Int64)] = []
@@ -70,10 +71,12 @@ extension MemoryLedger {
     }
     transaction.reply = .beaten(
       Beat(
-        time: now, term: term, lead: leader, leadSilence: leader.flatMap { beats.row($0, for: id) }.map { now - $0 },
-        silences: silences, runCount: runs(of: host, transaction).count { runNumbers[$0, default: 0] > number },
+        time: now, server: server, term: term, lead: leader,
+        leadSilence: leader.flatMap { beats.row($0, for: id) }.map { now - $0 }, silences: silences,
+        runCount: runs(of: host, transaction).count { runNumbers[$0, default: 0] > floors.runs },
         stopCount: stops(of: host, transaction).count,
-        hasNews: isLead && !inbox.all(for: id).isEmpty, paused: Set(paused.all(for: id).map(\.key))))
+        hasNews: isLead && inbox.all(for: id).contains { $0.key > floors.news },
+        paused: Set(paused.all(for: id).map(\.key))))
   }
 
   private func replaceSlot(_ host: Int, old: Int, new: Int) -> [Statement] {
@@ -107,7 +110,9 @@ extension MemoryLedger {
   private func tellOutcome(of receipt: Receipt, _ transaction: Transaction) throws {
     let key = SessionKey(host: receipt.host, slot: receipt.slot)
     try sessions.lock(key, for: transaction.id)
-    guard let number = sessions.row(key, for: transaction.id) else { throw Undone.failed(.fenced) }
+    guard let number = sessions.row(key, for: transaction.id), number >= receipt.number - 1 else {
+      throw Undone.failed(.fenced)
+    }
     transaction.reply = .outcome(isWritten: number >= receipt.number)
   }
 
@@ -315,7 +320,9 @@ extension MemoryLedger {
       default: news.append((number, row))
       }
     }
-    let horizon = TransactionHorizon(own: Int64(transaction.id), oldest: Int64(open.keys.min() ?? transaction.id))
+    let horizon = TransactionHorizon(
+      own: Int64(transaction.id), oldest: Int64(open.keys.min() ?? transaction.id),
+      timeline: server.timeline)
     transaction.reply = .news(news.sorted { $0.number < $1.number }, horizon)
   }
 

@@ -64,6 +64,8 @@ package final class MemoryLedger: FleetLedger {
 
   /// The server's clock, in milliseconds.
   package var now: Int64 = 0
+  /// The server of now; another one behind a ``failover(losing:)``.
+  private(set) var server = LedgerServer(timeline: 1, isReplicated: false)
   /// True if a takeover ends the backends of the host, which it can't behind a pooler.
   var endsBackends = true
 
@@ -90,8 +92,19 @@ package final class MemoryLedger: FleetLedger {
   var runNumbers: [Run: Int64] = [:]
   private var lastTransaction = 0
   private(set) var open: [Int: Transaction] = [:]
+  /// The times of commits, and what brings back the tables of then; kept for as long as a failover may lose.
+  private var past: [(time: Int64, bringBack: () -> Void)] = []
+  private let longestLoss: Int64
 
-  package init() {}
+  package convenience init() { self.init(isReplicated: false, longestLoss: 0) }
+
+  /// - Parameters:
+  ///   - isReplicated: true if commits wait for a standby.
+  ///   - longestLoss: the milliseconds by which a standby may be behind.
+  init(isReplicated: Bool, longestLoss: Int64) {
+    server = LedgerServer(timeline: 1, isReplicated: isReplicated)
+    self.longestLoss = longestLoss
+  }
 
   package func perform(_ request: LedgerRequest) throws(LedgerError) -> LedgerReply {
     let transaction = begin(request, from: 0)
@@ -156,5 +169,49 @@ package final class MemoryLedger: FleetLedger {
     names.end(id, isCommitted: isCommitted)
     paused.end(id, isCommitted: isCommitted)
     effects.end(id, isCommitted: isCommitted)
+    guard isCommitted, longestLoss > 0 else { return }
+    if let old = past.lastIndex(where: { $0.time < now - longestLoss }) { past.removeFirst(old) }
+    past.append((now, snapshot()))
+  }
+
+  /// Lets a standby take the server's place, which knows nothing of the last milliseconds, but for what was waited for.
+  func failover(losing time: Int64) {
+    for transaction in open.values { abort(transaction) }
+    let loss = server.isReplicated ? 0 : min(time, longestLoss)
+    past.last { $0.time <= now - loss }?.bringBack()
+    past = []
+    server = LedgerServer(timeline: server.timeline + 1, isReplicated: server.isReplicated)
+  }
+
+  /// What brings back the tables of now. The numbers of hosts go on: the server logs some of them ahead.
+  private func snapshot() -> () -> Void {
+    {
+      [
+        unowned self, hosts, beats, sessions, lead, runs, stops, orders, answers, inbox, jobs, names, paused, effects,
+        lastNews, lastRun, runNumbers
+      ] in
+      (self.hosts, self.beats, self.sessions, self.lead) = (hosts, beats, sessions, lead)
+      (self.runs, self.stops, self.orders, self.answers) = (runs, stops, orders, answers)
+      (self.inbox, self.jobs, self.names, self.paused) = (inbox, jobs, names, paused)
+      (self.effects, self.lastNews, self.lastRun, self.runNumbers) = (effects, lastNews, lastRun, runNumbers)
+      self.undoAll()
+    }
+  }
+
+  /// Undoes what transactions had open when the tables were noted.
+  private func undoAll() {
+    hosts.undoAll()
+    beats.undoAll()
+    sessions.undoAll()
+    lead.undoAll()
+    runs.undoAll()
+    stops.undoAll()
+    orders.undoAll()
+    answers.undoAll()
+    inbox.undoAll()
+    jobs.undoAll()
+    names.undoAll()
+    paused.undoAll()
+    effects.undoAll()
   }
 }

@@ -49,4 +49,10 @@ struct RowTable<Key: Hashable, Row> {
       locks[key] = nil
     }
   }
+
+  /// Ends all transactions without effects.
+  mutating func undoAll() {
+    for (key, lock) in locks { rows[key] = lock.before }
+    locks = [:]
+  }
 }

@@ -29,7 +29,9 @@ struct FleetClockTests {
       number: 1, joinSentAt: 0, clock: FleetClock(serverTime: 7_200_000, receivedAt: 0), times: times, agingStep: 1)
     #expect(member.moment(at: 10).wall == 7_200_010)
     // The server's clock was set back by an hour.
-    let beat = Beat(time: 3_600_700, term: 1, lead: 1, leadSilence: 0, silences: [], runCount: 0, hasNews: false)
+    let beat = Beat(
+      time: 3_600_700, server: LedgerServer(timeline: 1, isReplicated: false), term: 1, lead: 1, leadSilence: 0,
+      silences: [], runCount: 0, hasNews: false)
     _ = member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: 690), at: 700)
     #expect(member.moment(at: 700).wall == 3_600_710)
   }

@@ -18,6 +18,12 @@ import Testing
     }
   }
 
+  @Test("Hundreds of hosts share their jobs as a few do, and those of hosts that die go on", arguments: [64, 200])
+  func manyHosts(count: Int) {
+    let program = FleetProgram(hosts: count, jobs: 3 * count, deaths: count / 8, seed: UInt64(count))
+    if let failure = FleetFuzzer().run(program) { Issue.record("\(failure)") }
+  }
+
   @Test("What a dead host ran is elsewhere in less than 3.7 s, also if the lead died, or both")
   func takeovers() {
     for seed in 0..<Self.seedCount / 10 {

@@ -49,7 +49,9 @@ struct HostLeaseTests {
   func slowAnswer() {
     let clock = FleetClock(serverTime: 0, receivedAt: 0)
     var member = FleetMember(number: 1, joinSentAt: 0, clock: clock, times: FleetTimes(), agingStep: 60_000)
-    let beat = Beat(time: 1_000, term: 1, lead: 2, leadSilence: 0, silences: [], runCount: 0, hasNews: false)
+    let beat = Beat(
+      time: 1_000, server: LedgerServer(timeline: 1, isReplicated: false), term: 1, lead: 2, leadSilence: 0,
+      silences: [], runCount: 0, hasNews: false)
     _ = member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: 700), at: 2_600)
     #expect(member.lease.phase(at: 3_399) == .alive)
     #expect(member.lease.phase(at: 3_400) == .doubtful)

@@ -21,6 +21,19 @@ struct NewsFloorTests {
     #expect(floor.number == 5)
   }
 
+  @Test("It begins anew on another server, whose numbers may be lower")
+  mutating func otherServer() {
+    read([1, 2, 5], by: 10, oldest: 10)
+    read([], by: 12, oldest: 12)
+    read([], by: 14, oldest: 14)
+    #expect(floor.number == 5)
+    floor.note([3], TransactionHorizon(own: 9, oldest: 9, timeline: 2), at: 0)
+    #expect(floor.number == 0)
+    floor.note([4], TransactionHorizon(own: 11, oldest: 11, timeline: 2), at: 0)
+    floor.note([], TransactionHorizon(own: 13, oldest: 13, timeline: 2), at: 0)
+    #expect(floor.number == 3)
+  }
+
   @Test("A transaction that has begun between two reads keeps it down, though it has the higher number")
   mutating func laterTransaction() {
     read([2], by: 10, oldest: 10)

@@ -27,7 +27,7 @@ struct RunReadingTests {
     #expect(number(at: 20) == 7)
     #expect(answer(2, last: 9, at: 20) == 1)
     let beat = member.handle(.beatDue, at: 30)
-    #expect(beat.contains { if case .send(.beat(_, runsAfter: 9), .beat) = $0 { true } else { false } })
+    #expect(beat.contains { if case .send(.beat(_, let floors), .beat) = $0, floors.runs == 9 { true } else { false } })
   }
 
   private static func run(_ key: Int64, _ attempt: Int) -> Run {

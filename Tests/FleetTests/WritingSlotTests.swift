@@ -61,6 +61,28 @@ struct WritingSlotTests {
     }
   }
 
+  @Test("What loses its answer a second time is made again later, and not at once")
+  mutating func losesEachAnswer() {
+    _ = begin()
+    _ = slot.handle(.failure(.unknown))
+    guard case .send(.flush) = slot.handle(.success(.outcome(isWritten: false))) else {
+      Issue.record("it is not made again at once")
+      return
+    }
+    _ = slot.handle(.failure(.unknown))
+    guard case .sendLater(.flush) = slot.handle(.success(.outcome(isWritten: false))) else {
+      Issue.record("it is made again without a pause")
+      return
+    }
+    _ = slot.handle(.success(.written))
+    _ = begin()
+    _ = slot.handle(.failure(.stale))
+    guard case .send(.flush) = slot.handle(.success(.outcome(isWritten: false))) else {
+      Issue.record("the next one has to wait for the last one's lost answers")
+      return
+    }
+  }
+
   @Test("A refused request used no number")
   mutating func refused() {
     _ = begin()

@@ -130,7 +130,7 @@ struct FenceTests {
   func beats() throws {
     let beating = try fixture.connection(named: "pooled")
     try beating.control("BEGIN")
-    try beating.pipeline(LedgerStatements.beat(1, runsAfter: 0))
+    try beating.pipeline(LedgerStatements.beat(1, above: BeatFloors()))
     let session = try fixture.session("lead", of: 2)
     let answer = try during(takeover, on: lead) {
       try fixture.awaitLock(of: session)
@@ -140,6 +140,14 @@ struct FenceTests {
     try fixture.run("UPDATE _beat SET seen = seen - interval '10 s' WHERE host = 1")
     #expect(try lead.perform(takeover).lost == [run])
     #expect(throws: LedgerError.fenced) { try lead.perform(.beat(host: 1)) }
+  }
+
+  @Test("does not wait until a clock that was set back has caught up")
+  func clockSetBack() throws {
+    try fixture.run("UPDATE _beat SET seen = now() + interval '1 hour' WHERE host = 1")
+    _ = try lead.perform(.beat(host: 1))
+    try fixture.run("UPDATE _beat SET seen = seen - interval '4 s' WHERE host = 1")
+    #expect(try lead.perform(takeover).lost == [run])
   }
 
   @Test("makes the question for an outcome wait for a transaction that is under way, and then tell it")

@@ -62,6 +62,9 @@ struct LedgerBehaviourTests {
     #expect(beat.silences.map(\.host) == [a])
     #expect((2_000..<60_000).contains(beat.silences.first?.time ?? 0))
     #expect((0..<1_000).contains(beat.leadSilence ?? -1))
+    var floors = BeatFloors()
+    floors.news = 1_000
+    #expect(try ledger.perform(.beat(host: b, above: floors)).beat?.hasNews == false)
   }
 
   @Test("admits each name once, and tells the lead of it with the jobs that it names", arguments: LedgerKind.available)

@@ -103,7 +103,7 @@ final class Membership: Sendable {
     let driver = MemberDriver(
       database, host: host, agingStep: agingStep, queue: DispatchQueue(label: "fleet"),
       log: { [log] error in
-        if error.code == .unreadableOrder { return log.error("\(error.message)") }
+        if [.unreadableOrder, .setBack].contains(error.code) { return log.error("\(error.message)") }
         // Whoever has asked asks again, or tells what was refused.
         log.debug("a request to the fleet's database has no answer: \(error)")
       },
@@ -193,7 +193,7 @@ final class Membership: Sendable {
     case .hinted(let hint):
       if hint == .runs { readAnswers() }
       if hint == .outcomes { events.send(.outcomesKnown) }
-    case .end(.fenced): events.send(.fatal(.fenced))
+    case .end(.fenced), .end(.setBack): events.send(.fatal(.fenced))
     case .end(.contradiction):
       events.send(.fatal(.storeFailure("the ledger of the fleet contradicts what this host has begun")))
     case .end(.refused(let reason)):
@@ -234,8 +234,8 @@ final class Membership: Sendable {
 
   // MARK: Events
 
-  /// Sets the limits of queues and types, which count for the fleet while this host leads.
-  func setLimits(_ limits: [ResourceLimits]) { driver?.handle(.limited(limits)) }
+  /// Tells the member of limits, which count for the fleet while this host leads, or of what this host has read.
+  func tell(_ event: MemberEvent) { driver?.handle(event) }
 
   /// The reason why a run of this host is to end, if it is.
   func stop(of run: Run) -> RunStop? { state.withLock { $0.stops[run] } }

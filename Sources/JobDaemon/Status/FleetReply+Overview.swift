@@ -26,6 +26,7 @@ extension FleetReply {
     }
     self.init(
       host: host, term: Int(overview.term), format: overview.format,
+      durability: overview.isReplicated ? "replicated" : "local",
       hosts: hosts.filter { $0.isAlive || $0.isDrained || $0.boundJobs > 0 || $0.silenceSeconds < Self.longestAbsence },
       jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }),
       unmet: overview.unmet.map { need in

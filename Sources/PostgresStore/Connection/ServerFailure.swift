@@ -108,6 +108,12 @@ enum ServerFailure {
     if text.contains(" 42501: ") {
       return make(.cannotOpen, "the role may not connect to the database; its owner can GRANT CONNECT")
     }
+    if text.contains("unsupported startup parameter") {
+      return make(
+        .cannotOpen,
+        "a pooler such as pgbouncer answers, which keeps no settings of a connection; name the server itself in the "
+          + "address, or, in a program that uses the library, set isPooled")
+    }
     if text.contains("certificate") || text.contains("SSL") {
       return make(
         .cannotOpen,

@@ -1,0 +1,116 @@
+import Jobs
+import ObjectGraph
+import PostgresTesting
+import StoreInterface
+import Synchronization
+import Testing
+
+@testable import Fleet
+@testable import PostgresFleet
+@testable import PostgresStore
+
+/// A real standby that takes the primary's place, or is not there.
+@Suite("A ledger with a standby", .enabled(if: PostgresCluster.isAvailable()), .serialized)
+struct FailoverTests {
+  private let servers: ReplicatedCluster
+  private let fleet: FleetDatabase
+  private let model: ManagedObjectModel
+
+  init() throws {
+    servers = try ReplicatedCluster()
+    let url = servers.url(of: "postgres")
+    model = try BuiltInModel.merged(withModelsIn: "/nonexistent")
+    let job = try #require(model.entitiesByName["Job"])
+    try PostgresStore(url, model: model, coordinatorOrdinal: FleetFixture.ordinal).close()
+    fleet = try FleetDatabase(
+      url, job: job, coordinatorOrdinal: FleetFixture.ordinal, release: LedgerRelease("1.0"))
+  }
+
+  private func receipt(_ number: Int64) -> Receipt { Receipt(host: 1, slot: 1, number: number) }
+
+  /// An admission of a job with that key.
+  private func admission(_ key: Int64) throws -> LedgerRequest {
+    let entity = try #require(model.entitiesByName["Job"])
+    let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: FleetFixture.ordinal)
+    let job = FleetJob(id: id, name: "job\(key)", specification: JobSpecification(type: "work"), created: 0)
+    return .admit([job], receipt(key))
+  }
+
+  private func join(_ ledger: PostgresLedger) throws -> LedgerServer {
+    _ = try ledger.perform(.join(FleetHost(root: "a", slots: 2, types: ["work"], places: [])))
+    return try #require(try ledger.perform(.beat(host: 1)).beat).server
+  }
+
+  /// The server that answers a beat, after one that finds out that the old one is gone.
+  private func otherServer(_ ledger: PostgresLedger) throws -> LedgerServer {
+    #expect(throws: LedgerError.unavailable) { try ledger.perform(.beat(host: 1)) }
+    return try #require(try ledger.perform(.beat(host: 1)).beat).server
+  }
+
+  private func control(_ sql: String) throws {
+    let connection = try Connection(Connection.Settings(servers.url(of: "postgres"), options: .init()))
+    defer { connection.close() }
+    try connection.control(sql)
+  }
+
+  @Test("loses nothing in a failover, and tells that it is another server")
+  func failover() throws {
+    let ledger = try fleet.ledger("a", of: 1)
+    let before = try join(ledger)
+    #expect(before.isReplicated)
+    #expect(try ledger.overview().isReplicated)
+    _ = try ledger.perform(try admission(1))
+    try servers.kill(0)
+    try servers.promote(1)
+    #expect(try otherServer(ledger) == LedgerServer(timeline: before.timeline + 1, isReplicated: true))
+    try servers.rebuild(0)
+    #expect(try ledger.perform(.outcome(of: receipt(1))).isOutcomeWritten == true)
+  }
+
+  @Test("that nobody waited for may lack what was answered: a host that goes by it is fenced")
+  func lostTail() throws {
+    let ledger = try fleet.ledger("a", of: 1)
+    _ = try join(ledger)
+    _ = try ledger.perform(try admission(1))
+    try control("ALTER DATABASE postgres SET synchronous_commit = local")
+    let local = try fleet.ledger("b", of: 1)
+    let before = try #require(try local.perform(.beat(host: 1)).beat).server
+    #expect(!before.isReplicated)
+    #expect(try !local.overview().isReplicated)
+    try servers.kill(1)
+    for key in 2...3 { _ = try local.perform(try admission(Int64(key))) }
+    try servers.kill(0)
+    try servers.start(1)
+    try servers.promote(1)
+    #expect(try otherServer(local).timeline == before.timeline + 1)
+    #expect(throws: LedgerError.stale) { try local.perform(try admission(4)) }
+    #expect(throws: LedgerError.fenced) { try local.perform(.outcome(of: receipt(4))) }
+    // What one host could lose only in its answer is found out as ever.
+    #expect(try local.perform(.outcome(of: receipt(2))).isOutcomeWritten == false)
+  }
+
+  @Test("that is named and not there keeps commits waiting: that is told, and what was waited for is not lost")
+  func absentStandby() throws {
+    let ledger = try fleet.ledger("a", of: 1)
+    _ = try join(ledger)
+    try servers.kill(1)
+    let errors = ErrorLog()
+    let hasty = try fleet.ledger("b", of: 1, answerLimit: .seconds(1)) { errors.note($0) }
+    #expect(throws: LedgerError.unknown) { try hasty.perform(try admission(1)) }
+    #expect(errors.codes == [.inputOutput])
+    // Beats wait for no standby, so that nobody is taken over for it; nor is anybody told that something is written.
+    #expect(try hasty.perform(.beat(host: 1)).beat?.server.isReplicated == true)
+    #expect(throws: LedgerError.unavailable) { try hasty.perform(.outcome(of: receipt(1))) }
+    try servers.start(1)
+    #expect(try ledger.perform(.outcome(of: receipt(1))).isOutcomeWritten == true)
+  }
+}
+
+/// The errors that a ledger tells of.
+private final class ErrorLog: Sendable {
+  private let errors = Mutex<[StoreError]>([])
+
+  var codes: [StoreError.Code] { errors.withLock { $0.map(\.code) } }
+
+  func note(_ error: StoreError) { errors.withLock { $0.append(error) } }
+}
