@@ -31,6 +31,10 @@ actor FleetTrial {
   private static let channel = "trial"
   /// The most jobs of the type `narrow` that may run at a time, on all hosts together.
   private static let narrowLimit = 2
+  /// The most of the type `wide`, and of the queue `calm`, whose limits are configured.
+  private static let (wideLimit, calmLimit) = (5, 3)
+  /// The most jobs of the queue `slow` that may start in two seconds.
+  private static let rate = 4
   /// The number of rows of an import.
   private static let importRows = 50
 
@@ -51,7 +55,8 @@ actor FleetTrial {
     let links = try (0...1).map { try CuttingProxy(to: servers.socketFolder($0)) }
     let url = ReplicatedCluster.url(of: Self.database, socketFolders: links.map(\.socketFolder))
     let root = try DaemonRoot(
-      "[Store]\nUrl=\(url)\n[Fleet]\nName=\(name)\n[Workers]\nCount=3\n\(DaemonRoot.quickFlushes)")
+      "[Store]\nUrl=\(url)\n[Fleet]\nName=\(name)\n[Workers]\nCount=3\n\(DaemonRoot.quickFlushes)\n"
+        + "[Type wide]\nConcurrency=\(Self.wideLimit)\n[Queue calm]\nConcurrency=\(Self.calmLimit)\n")
     let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
     for type in ["wide", "narrow"] {
       let path = root.directory.path("\(type).sh")
@@ -71,11 +76,22 @@ actor FleetTrial {
       CREATE SCHEMA trial;
       CREATE TABLE trial.violation (what text);
       CREATE TABLE trial.ended (host bigint, at timestamptz DEFAULT clock_timestamp());
-      CREATE FUNCTION trial.count_narrow() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN
-        SELECT count(*) INTO n FROM bobbin._run r JOIN bobbin."Job" j ON j._key = r.job WHERE j.type = 'narrow';
-        IF n > \(Self.narrowLimit) THEN INSERT INTO trial.violation VALUES (n || ' of a limit of \(Self.narrowLimit)'); END IF;
+      CREATE TABLE trial.started (at timestamptz DEFAULT clock_timestamp());
+      CREATE FUNCTION trial.count_runs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO trial.started (at)
+          SELECT clock_timestamp() FROM made JOIN bobbin."Job" j ON j._key = made.job WHERE j.queue = 'slow';
+        WITH runs AS (SELECT j.type, j.queue FROM bobbin._run r JOIN bobbin."Job" j ON j._key = r.job),
+        counts (what, n, most) AS (
+          SELECT 'the key narrow', count(*), \(Self.narrowLimit) FROM runs WHERE type = 'narrow'
+          UNION ALL SELECT 'the type wide', count(*), \(Self.wideLimit) FROM runs WHERE type = 'wide'
+          UNION ALL SELECT 'the queue calm', count(*), \(Self.calmLimit) FROM runs WHERE queue = 'calm'
+          -- Those that waited for the database with their round may come together with the next.
+          UNION ALL SELECT 'the rate of slow', count(*), 2 * \(Self.rate) FROM trial.started
+          WHERE at > clock_timestamp() - interval '1900 ms')
+        INSERT INTO trial.violation SELECT what || ' has ' || n || ' of at most ' || most FROM counts WHERE n > most;
         RETURN NULL; END $$;
-      CREATE TRIGGER narrow AFTER INSERT ON bobbin._run FOR EACH STATEMENT EXECUTE FUNCTION trial.count_narrow();
+      CREATE TRIGGER runs AFTER INSERT ON bobbin._run REFERENCING NEW TABLE AS made
+        FOR EACH STATEMENT EXECUTE FUNCTION trial.count_runs();
       CREATE FUNCTION trial.compare_terms() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF NEW.term < OLD.term THEN INSERT INTO trial.violation VALUES ('the term fell to ' || NEW.term); END IF;
         RETURN NULL; END $$;
@@ -98,7 +114,7 @@ actor FleetTrial {
       let id = "job-\(expected.count)"
       let host = hosts[Int.random(in: hosts.indices, using: &random)]
       let text: String
-      switch Int.random(in: 0..<8, using: &random) {
+      switch Int.random(in: 0..<10, using: &random) {
       case 0:
         let columns = #""columns": {"number": "number"}, "values": {"job": "\#(id)"}"#
         text = #"""
@@ -114,6 +130,14 @@ actor FleetTrial {
       case 4 where !expected.isEmpty:
         text = #"{"type": "noop", "id": "\#(id)", "after": ["job-\#(expected.count - 1)"]}"#
         expected[id] = 0
+      case 5:
+        text = #"{"type": "wide", "id": "\#(id)", "queue": "calm"}"#
+        expected[id] = 1
+      case 6:
+        text = #"""
+          {"type": "wide", "id": "\#(id)", "queue": "slow", "limit": {"key": "slow", "rate": "\#(Self.rate)/2s"}}
+          """#
+        expected[id] = 1
       default:
         text = #"{"type": "wide", "id": "\#(id)"}"#
         expected[id] = 1
