@@ -65,7 +65,7 @@ function folderTable(folders) {
     const {waiting, underWay, submitted, completed, failed} = folder.files
     return {key: folder.name, cells: [
       h('span', null, folder.name, ' ', h('span.badge', {class: folder.problem ? 'state-discarded' : 'state-completed'}, folder.state)),
-      h('span', null, h('code', null, folder.path), folder.patterns.length > 0 && ` ${folder.patterns.join(' ')}`,
+      h('span.path', null, h('code', null, folder.path), folder.patterns.length > 0 && ` ${folder.patterns.join(' ')}`,
         folder.problem && problem(folder.problem), folder.refusal && h('span.error-text', null, folder.refusal)),
       format.count(waiting), format.count(underWay), `${format.count(completed)} of ${format.count(submitted)}`,
       failed ? h('strong.error-text', null, format.count(failed)) : '0',
