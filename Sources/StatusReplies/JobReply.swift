@@ -177,6 +177,8 @@ package struct JobsReply: Decodable, Sendable {
   package let total: Int?
   /// The number of jobs by state, whichever states were asked for; only where they were asked for.
   package let counts: [String: Int]?
+  /// True if there was no time to count all of them.
+  package let countsAtLeast: Bool?
   /// The number of jobs that were known before; only of a submitted file with one job on each line.
   package let repeated: Int?
 }

@@ -8,13 +8,18 @@ package struct BatchesReply: Decodable, Sendable {
     package let lastAcceptedAt: Timestamp?
     /// The number of its jobs in each state; those that retention has removed are not counted.
     package let jobs: [String: Int]
+    /// True if there was no time to count all of them.
+    package let atLeast: Bool?
 
-    package init(name: String, lastAcceptedAt: Timestamp?, jobs: [String: Int]) {
-      (self.name, self.lastAcceptedAt, self.jobs) = (name, lastAcceptedAt, jobs)
+    package init(name: String, lastAcceptedAt: Timestamp?, jobs: [String: Int], atLeast: Bool) {
+      (self.name, self.lastAcceptedAt, self.jobs, self.atLeast) = (name, lastAcceptedAt, jobs, atLeast)
     }
 
     fileprivate var json: JSONValue {
-      .object(["name": .string(name), "lastAcceptedAt": .time(lastAcceptedAt), "jobs": .counts(jobs)])
+      .object([
+        "name": .string(name), "lastAcceptedAt": .time(lastAcceptedAt), "jobs": .counts(jobs),
+        "atLeast": .bool(atLeast ?? false),
+      ])
     }
   }
 
@@ -47,12 +52,17 @@ package struct RelativesReply: Decodable, Sendable {
   package let after: [Relative]
   /// Unfinished ones, and those of its batch.
   package let before: [Relative]
+  /// True if there was no time to look at all jobs of its batch.
+  package let mayHaveMore: Bool?
 
-  package init(id: String, after: [Relative], before: [Relative]) {
-    (self.id, self.after, self.before) = (id, after, before)
+  package init(id: String, after: [Relative], before: [Relative], mayHaveMore: Bool) {
+    (self.id, self.after, self.before, self.mayHaveMore) = (id, after, before, mayHaveMore)
   }
 
   package var json: JSONValue {
-    .object(["id": .string(id), "after": .array(after.map(\.json)), "before": .array(before.map(\.json))])
+    .object([
+      "id": .string(id), "after": .array(after.map(\.json)), "before": .array(before.map(\.json)),
+      "mayHaveMore": .bool(mayHaveMore ?? false),
+    ])
   }
 }

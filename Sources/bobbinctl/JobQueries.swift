@@ -82,9 +82,10 @@ struct ListCommand: Subcommand {
       conditions.query + [URLQueryItem(name: "limit", value: "1"), URLQueryItem(name: "counts", value: "true")]
     let reply = try session.get(ControlClient.path("v1", "jobs"), query: query)
     if session.printsJSON { return .success }
-    guard let counts = try reply.decoded(as: JobsReply.self).counts else { throw reply.unreadable("counts is missing") }
+    let list = try reply.decoded(as: JobsReply.self)
+    guard let counts = list.counts else { throw reply.unreadable("counts is missing") }
     let asked = counts.filter { conditions.states.isEmpty || conditions.states.contains($0.key) }
-    try session.output.write("\(asked.values.reduce(0, +))\n")
+    try session.output.write("\(asked.values.reduce(0, +))\(list.countsAtLeast == true ? " or more" : "")\n")
     return .success
   }
 }

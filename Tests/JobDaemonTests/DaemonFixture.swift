@@ -94,6 +94,17 @@ final class DaemonFixture: Sendable {
     }
   }
 
+  /// Carries a command out for the jobs of a selection.
+  func perform(
+    _ command: JobControl.Command, onAll selection: JobSelection, isTrial: Bool = false
+  ) async throws -> JobControl.Outcome {
+    try await withTimeout { [daemon] in
+      try await withCheckedThrowingContinuation { continuation in
+        daemon.control.perform(command, onAll: selection, isTrial: isTrial) { continuation.resume(with: $0) }
+      }
+    }
+  }
+
   /// What a job's record says.
   func record<Value: Sendable>(_ id: String, _ value: @Sendable (Job) -> Value) throws -> Value {
     try ManagedObjectContext(parent: daemon.main, name: "test").performAndWait { context in

@@ -148,7 +148,7 @@ struct JobSelectionTests {
     @Sendable func counts(_ selection: JobSelection) throws -> [JobState: Int] {
       let daemon = fixture.daemon
       return try ManagedObjectContext(parent: daemon.main, name: "test").performAndWait { context in
-        try selection.counts(context, daemon.engine.unfinished)
+        try selection.counts(context, daemon.engine.unfinished).numbers
       }
     }
     let batch: [JobState: Int] = [.completed: 2, .scheduled: 1, .cancelled: 1]
@@ -157,6 +157,72 @@ struct JobSelectionTests {
     #expect(try counts(JobSelection(batch: "b", record: RecordTest(since: .distantPast))) == batch)
     #expect(try counts(JobSelection(batch: "none")) == [:])
     #expect(try counts(JobSelection(record: RecordTest(submitter: getuid() + 1))) == [:])
+    try await fixture.stop()
+  }
+
+  @Test("Counting ends with its task, and says that there may be more", arguments: [false, true])
+  func cancelledCount(looksAtRecords: Bool) async throws {
+    let fixture = try DaemonFixture()
+    try fixture.start()
+    try await fixture.run(#"{"type": "noop", "id": "a"}"#)
+    _ = try fixture.submit(#"{"type": "noop", "notBefore": "2199-01-01T00:00:00Z"}"#)
+    let daemon = fixture.daemon
+    let selection = JobSelection(record: looksAtRecords ? RecordTest(since: .distantPast) : RecordTest())
+    @Sendable func counts() async throws -> JobCounts {
+      let context = ManagedObjectContext(parent: daemon.main, name: "test")
+      return try await context.perform { try selection.counts($0, daemon.engine.unfinished) }
+    }
+    #expect(try await counts() == JobCounts(numbers: [.completed: 1, .scheduled: 1]))
+    let cancelled = Task {
+      // Cancelled before it begins, whenever that is.
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await counts()
+    }
+    #expect(try await cancelled.value == JobCounts(numbers: looksAtRecords ? [:] : [.scheduled: 1], isAtLeast: true))
+    try await fixture.stop()
+  }
+
+  @Test("Many held jobs are listed page by page, however many others are over since")
+  func manyHeld() async throws {
+    let fixture = try DaemonFixture()
+    let count = JobListing.candidateLimit + 1
+    let jobs = (0..<count).map { #"{"type": "noop", "id": "h\#($0)", "notBefore": "2199-01-01T00:00:00Z"}"# }
+    try fixture.start()
+    _ = try fixture.submit(#"{"jobs": [\#(jobs.joined(separator: ","))]}"#)
+    let held = try await fixture.perform(.hold, onAll: JobSelection(states: [.scheduled]))
+    #expect(held.counts == [.done: count])
+    let done = Array(repeating: #"{"type": "noop"}"#, count: 2_000).joined(separator: ",")
+    try await fixture.run(#"{"jobs": [\#(done)]}"#)
+    let daemon = fixture.daemon
+    // No time at all is enough for a chunk, which must not be spent on others.
+    let listing = JobListing(selection: JobSelection(states: [.held]), order: .newest, limit: 100, time: .zero)
+    let found = try ManagedObjectContext(parent: daemon.main, name: "test").performAndWait {
+      try listing.page($0, daemon.engine.unfinished)
+    }
+    #expect(found.jobs.count == 100 && found.count == JobCount(number: count))
+    try await fixture.stop()
+  }
+
+  @Test("A command finds all jobs of its selection, page by page, and tells first of those that it did not change")
+  func commands() async throws {
+    let fixture = try DaemonFixture()
+    try fixture.start()
+    // More final ones than are read at a time, and the one that can't be deleted comes last.
+    let jobs = (0..<4_500).map { #"{"type": "noop", "id": "d\#($0)"}"# }
+    try await fixture.run(#"{"jobs": [\#(jobs.joined(separator: ","))]}"#)
+    try await fixture.run(#"{"type": "noop", "id": "needed"}"#)
+    _ = try fixture.submit(
+      #"{"type": "noop", "id": "needing", "after": "needed", "notBefore": "2199-01-01T00:00:00Z"}"#)
+    var selection = JobSelection(states: [.completed])
+    let trial = try await fixture.perform(.delete, onAll: selection, isTrial: true)
+    #expect(trial.matched == 4_501 && trial.counts.isEmpty && trial.told.count == 1_000)
+    selection.record.text = "D4"
+    #expect(try await fixture.perform(.delete, onAll: selection, isTrial: true).matched == 611)
+    selection.record.text = nil
+    let outcome = try await fixture.perform(.delete, onAll: selection)
+    #expect(outcome.matched == 4_501 && outcome.counts == [.done: 4_500, .notPossible: 1])
+    #expect(outcome.told.count == 1_000 && outcome.told.first?.id == "needed")
+    #expect(outcome.told.dropFirst().allSatisfy { $0.reply == .done })
     try await fixture.stop()
   }
 }

@@ -108,7 +108,9 @@ extension SystemTests {
         #expect(String(decoding: pipe.availableData, as: UTF8.self).contains("event: "))
         return pipe
       }
-      try await reload(daemon, tokens: [reader.line])
+      // Another token of the same name is another one.
+      let rotated = try await AccessByToken("ci", "submit")
+      try await reload(daemon, tokens: [reader.line, rotated.line])
       _ = try await daemon.submit(#"{"type": "noop", "id": "unheard"}"#)
       let rest = try await onThread { try pipe.readToEnd() ?? Data() }
       #expect(!String(decoding: rest, as: UTF8.self).contains("unheard"))

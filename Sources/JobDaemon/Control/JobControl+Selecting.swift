@@ -7,15 +7,35 @@ extension JobControl {
   /// The outcome of a command for the jobs that a selection matched.
   struct Outcome: Sendable {
     /// The most jobs that are told one by one.
-    static let toldLimit = 1_000
+    private static let toldLimit = 1_000
 
     /// The number of jobs that matched.
-    var matched = 0
+    let matched: Int
     /// The number of jobs by what became of them.
-    var counts: [CommandResult: Int] = [:]
-    /// The first jobs, with their IDs, which are empty for those that were removed meanwhile; without replies if nothing
-    /// was to be done.
-    var told: [(id: String, reply: Reply?)] = []
+    private(set) var counts: [CommandResult: Int] = [:]
+    /// The first jobs for which it was not done, and the first of the others.
+    private var failed: [(id: String, reply: Reply?)] = []
+    private var others: [(id: String, reply: Reply?)] = []
+
+    fileprivate init(matched: Int = 0) { self.matched = matched }
+
+    /// Some jobs, those first for which it was not done; without replies if nothing was to be done.
+    var told: [(id: String, reply: Reply?)] { Array((failed + others).prefix(Self.toldLimit)) }
+
+    /// Notes what became of a job.
+    ///
+    /// - Parameters:
+    ///   - id: nil for one that was removed meanwhile.
+    ///   - reply: nil if nothing was to be done.
+    fileprivate mutating func add(_ id: String?, _ reply: Reply?) {
+      if let reply { counts[CommandResult(reply), default: 0] += 1 }
+      guard let id else { return }
+      if reply == nil || reply == .done {
+        if others.count < Self.toldLimit { others.append((id, reply)) }
+      } else if failed.count < Self.toldLimit {
+        failed.append((id, reply))
+      }
+    }
   }
 
   /// The kinds of replies.
@@ -33,9 +53,12 @@ extension JobControl {
     var selection = selection
     // What is not over can't be deleted, so that nobody has to say so.
     if command == .delete, selection.states.isEmpty { selection.states = Set(JobState.allCases.filter(\.isFinal)) }
-    find(selection, behind: .min, adding: []) { [self] found in
+    guard let start = selection.start else { return enqueue(answer) { Outcome() } }
+    find(selection, from: start, adding: []) { [self] found in
       switch found {
-      case .success(let found): begin(command, on: found, isTrial: isTrial, answer)
+      case .success(let jobs):
+        let order = isTrial ? nil : TimedCommand(command)
+        perform(order, onNext: jobs[...], adding: Outcome(matched: jobs.count), answer: answer)
       case .failure(let error): answer(.failure(error))
       }
     }
@@ -43,73 +66,61 @@ extension JobControl {
 
   /// Finds all jobs of a selection, page by page, between which others' commands have their turn.
   private func find(
-    _ selection: JobSelection, behind key: Int64, adding found: [JobSelection.Found],
+    _ selection: JobSelection, from place: JobSelection.Place, adding found: [JobSelection.Found],
     answer: @escaping Answer<[JobSelection.Found]>
   ) {
-    enqueue({ [self] (page: Result<(found: [JobSelection.Found], next: Int64?), any Error>) in
-      guard case .success(let page) = page, let next = page.next else {
-        return enqueue(answer) { [self] in
-          try found + page.get().found + context().performAndWait { try selection.findFinal($0) }
-        }
+    enqueue({ [self] (page: Result<(found: [JobSelection.Found], next: JobSelection.Place?), any Error>) in
+      switch page {
+      case .failure(let error): answer(.failure(error))
+      case .success((let more, let next?)): find(selection, from: next, adding: found + more, answer: answer)
+      case .success((let more, nil)): answer(.success(found + more))
       }
-      find(selection, behind: next, adding: found + page.found, answer: answer)
     }) { [self] in
-      try context().performAndWait { [engine] in try selection.nextUnfinished(after: key, engine.unfinished, $0) }
-    }
-  }
-
-  /// Notes the IDs first: a job that is deleted has none any more.
-  private func begin(
-    _ command: Command, on jobs: [JobSelection.Found], isTrial: Bool, _ answer: @escaping Answer<Outcome>
-  ) {
-    enqueue({ [self] (outcome: Result<Outcome, any Error>) in
-      guard case .success(let outcome) = outcome, !isTrial else { return answer(outcome) }
-      perform(TimedCommand(command), onNext: jobs[...], adding: outcome, answer: answer)
-    }) { [self] in
-      let first = jobs.prefix(Outcome.toldLimit).map(\.objectID)
-      let ids = try context().performAndWait { context in
-        Dictionary(try context.fetch(FetchRequest<Job>(objectIDs: first)).map { ($0.objectID, $0.id) }) { id, _ in id }
-      }
-      return Outcome(matched: jobs.count, told: first.map { (ids[$0] ?? "", nil) })
+      try context().performAndWait { [engine] in try selection.next(from: place, engine.unfinished, $0) }
     }
   }
 
   /// Jobs of a selection that are processed before others' commands have their turn.
   private static let sliceSize = 1_000
 
+  /// - Parameter order: nil if nothing is to be done.
   private func perform(
-    _ order: TimedCommand, onNext jobs: ArraySlice<JobSelection.Found>, adding outcome: Outcome,
+    _ order: TimedCommand?, onNext jobs: ArraySlice<JobSelection.Found>, adding outcome: Outcome,
     answer: @escaping Answer<Outcome>
   ) {
-    let rest = jobs.dropFirst(Self.sliceSize)
-    enqueue({ [self] (replies: Result<[Reply], any Error>) in
+    let slice = jobs.prefix(Self.sliceSize)
+    enqueue({ [self] (replies: Result<[(id: String?, reply: Reply?)], any Error>) in
       var outcome = outcome
-      switch replies {
-      case .failure(let error): return answer(.failure(error))
-      case .success(let replies):
-        for (index, reply) in zip(jobs.indices, replies) {
-          outcome.counts[CommandResult(reply), default: 0] += 1
-          if outcome.told.indices.contains(index) { outcome.told[index].reply = reply }
-        }
-      }
+      do { for (id, reply) in try replies.get() { outcome.add(id, reply) } } catch { return answer(.failure(error)) }
+      // A trial tells the first ones.
+      let rest = order == nil ? [] : jobs.dropFirst(Self.sliceSize)
       if rest.isEmpty {
         answer(.success(outcome))
       } else {
         perform(order, onNext: rest, adding: outcome, answer: answer)
       }
     }) { [self] in
-      let slice = jobs.prefix(Self.sliceSize)
-      if let membership = engine.membership {
-        return try perform(order.command, slice.map(\.objectID), on: membership)
+      // First of all: a job that is deleted has no ID any more.
+      let ids = try context().performAndWait { context in
+        let found = try context.fetch(FetchRequest<Job>(objectIDs: slice.map(\.objectID)))
+        return Dictionary(found.map { ($0.objectID, $0.id) }) { id, _ in id }
       }
-      guard case .cancel(let reason) = order.command else { return try slice.map { try perform(order, $0) } }
-      // Together, so that they are on record at once; quarantined ones are reverted one by one.
-      let others = slice.filter { $0.state != .quarantined }
-      let ended = try cancelAll(others.map { ($0.objectID, reason) })
-      return try slice.map { job -> Reply in
-        if ended.contains(job.objectID) { return .done }
-        return try perform(order, job)
-      }
+      let replies: [Reply?] = try order.map { try perform($0, slice) } ?? slice.map { _ in nil }
+      return zip(slice, replies).map { (ids[$0.objectID], $1) }
+    }
+  }
+
+  private func perform(_ order: TimedCommand, _ jobs: ArraySlice<JobSelection.Found>) throws -> [Reply] {
+    if let membership = engine.membership {
+      return try perform(order.command, jobs.map(\.objectID), on: membership)
+    }
+    guard case .cancel(let reason) = order.command else { return try jobs.map { try perform(order, $0) } }
+    // Together, so that they are on record at once; quarantined ones are reverted one by one.
+    let others = jobs.filter { $0.state != .quarantined }
+    let ended = try cancelAll(others.map { ($0.objectID, reason) })
+    return try jobs.map { job -> Reply in
+      if ended.contains(job.objectID) { return .done }
+      return try perform(order, job)
     }
   }
 

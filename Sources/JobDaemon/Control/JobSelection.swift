@@ -7,10 +7,10 @@ import ObjectGraph
 
 /// A selection of jobs, as lists and commands name it; nil, or no state, matches any.
 struct JobSelection: Sendable, Equatable {
-  /// The most final jobs that are selected at once.
-  static let limit = 100_000
   /// Unfinished jobs that are looked for at a time: those of a fleet come in one answer.
   private static let pageSize = 10_000
+  /// Final jobs that are read at a time.
+  private static let finalPageSize = 2_000
 
   var states: Set<JobState> = []
   var queue: String?
@@ -125,38 +125,51 @@ extension UnsafeBufferPointer<UInt8> {
 
 /// All jobs of a selection, for commands.
 extension JobSelection {
-  /// Some of the jobs, in the order of their keys: unfinished ones, also where no state is asked for.
-  ///
-  /// - Parameter key: that of the last unfinished job that was found before.
-  /// - Returns: the jobs, and the key behind which the next ones are; nil if there are no more.
-  func nextUnfinished(
-    after key: Int64, _ unfinished: UnfinishedJobs, _ context: isolated ManagedObjectContext
-  ) throws -> (found: [Found], next: Int64?) {
-    if !hasUnfinished { return ([], nil) }
-    let page = try unfinished.find(selection(.following(key, limit: Self.pageSize))).jobs
-      .map { Found(objectID: $0.id, state: $0.state) }
-    let found = record == RecordTest() ? page : try tested(page, in: context)
-    return (found, page.last?.objectID.key)
+  /// A place among the jobs of a selection: unfinished ones come first, by their keys, then final ones, by their states.
+  enum Place: Sendable {
+    /// Behind an unfinished job's key. Next: unfinished, final.
+    case unfinished(behind: Int64)
+    /// Behind a job in a final state; nil for the first one. Next: the same state, another final one.
+    case final(JobState, behind: JobPosition?)
   }
 
-  /// The final jobs in states that are asked for.
+  /// The place of the first job: unfinished ones are meant, too, where no state is asked for.
+  var start: Place? { hasUnfinished ? .unfinished(behind: .min) : finalStart(behind: nil) }
+
+  /// Some of the jobs, and the place behind which the next ones are; nil if there are no more.
   ///
-  /// - Parameter most: how many of each state are looked at where an index does not tell; nil for all.
-  func findFinal(_ context: isolated ManagedObjectContext, lookingAt most: Int? = nil) throws -> [Found] {
-    var found: [Found] = []
-    for state in finalStates where found.count < Self.limit {
-      var request = FetchRequest<Job>(try condition(state))
-      if let limit = record.needsObjects ? most : Self.limit - found.count { request.fetchLimit = limit }
-      let all = try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
-      found += record.needsObjects ? try tested(all, in: context).prefix(Self.limit - found.count) : all[...]
+  /// Cost: bounded where an index leads to the jobs; else a pass over those in a state.
+  func next(
+    from place: Place, _ unfinished: UnfinishedJobs, _ context: isolated ManagedObjectContext
+  ) throws -> (found: [Found], next: Place?) {
+    switch place {
+    case .unfinished(let key):
+      let page = try unfinished.find(selection(.following(key, limit: Self.pageSize))).jobs
+        .map { Found(objectID: $0.id, state: $0.state) }
+      let found = record == RecordTest() ? page : try tested(page, in: context)
+      return (found, page.last.map { .unfinished(behind: $0.objectID.key) } ?? finalStart(behind: nil))
+    case .final(let state, let position):
+      let order = JobOrder.oldest
+      let conditions = [try condition(state), try position.map { try order.condition(behind: $0) }].compactMap(\.self)
+      let jobs = try context.fetch(
+        FetchRequest<Job>(.and(conditions), sortBy: order.sorts, limit: Self.finalPageSize))
+      let found = jobs.filter(record.matches).map { Found(objectID: $0.objectID, state: state) }
+      let last = jobs.count < Self.finalPageSize ? nil : jobs.last.map(JobPosition.init)
+      context.reset()
+      return (found, last.map { .final(state, behind: $0) } ?? finalStart(behind: state))
     }
-    return found
+  }
+
+  private func finalStart(behind state: JobState?) -> Place? {
+    let rest = state.map { state in finalStates.drop { $0 != state }.dropFirst() } ?? finalStates[...]
+    return rest.first.map { .final($0, behind: nil) }
   }
 
   /// The jobs among these that the selection matches.
   private func tested(_ jobs: [Found], in context: isolated ManagedObjectContext) throws -> [Found] {
     var found: [Found] = []
     for start in stride(from: 0, to: jobs.count, by: 500) {
+      try Task.checkCancellation()
       let part = jobs[start..<min(start + 500, jobs.count)]
       let ids = Set(
         try context.fetch(FetchRequest<Job>(objectIDs: part.map(\.objectID))).filter(matches).map(\.objectID))
@@ -167,7 +180,7 @@ extension JobSelection {
   }
 
   /// The condition on a job's record, with a state as it was last saved.
-  func condition(_ state: JobState?) throws -> Condition? {
+  fileprivate func condition(_ state: JobState?) throws -> Condition? {
     var conditions: [Condition] = []
     if let batch { conditions.append(try Condition(#Predicate<Job> { $0.batch == batch })) }
     if let type { conditions.append(try Condition(#Predicate<Job> { $0.type == type })) }
@@ -176,32 +189,54 @@ extension JobSelection {
     if let recorded = try record.condition { conditions.append(recorded) }
     return conditions.isEmpty ? nil : .and(conditions)
   }
+}
 
-  /// The number of jobs by state, whichever states are selected.
-  func counts(_ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs) throws -> [JobState: Int] {
+/// The number of jobs by state.
+struct JobCounts: Sendable, Equatable {
+  var numbers: [JobState: Int] = [:]
+  /// True if there was no time to count all of them.
+  var isAtLeast = false
+
+  var byName: [String: Int] { Dictionary(uniqueKeysWithValues: numbers.map { ($0.key.rawValue, $0.value) }) }
+}
+
+extension JobSelection {
+  /// The number of jobs by state, whichever states are selected: what is kept, and what is counted until the task is
+  /// cancelled.
+  func counts(_ context: isolated ManagedObjectContext, _ unfinished: UnfinishedJobs) throws -> JobCounts {
+    var counts = JobCounts()
+    do { try count(into: &counts.numbers, context, unfinished) } catch is CancellationError { counts.isAtLeast = true }
+    counts.numbers = counts.numbers.filter { $0.value > 0 }
+    return counts
+  }
+
+  /// Counts first what costs least.
+  private func count(
+    into counts: inout [JobState: Int], _ context: isolated ManagedObjectContext, _ unfinished: UnfinishedJobs
+  ) throws {
     var all = self
-    all.states = []
-    var counts: [JobState: Int] = [:]
-    if record != RecordTest() {
-      var next: Int64? = .min
-      while let key = next {
-        let page = try all.nextUnfinished(after: key, schedule, context)
-        for job in page.found { counts[job.state, default: 0] += 1 }
-        next = page.next
-      }
-    } else {
+    if record == RecordTest() {
       for state in JobState.allCases where !state.isFinal {
         all.states = [state]
-        counts[state] = try schedule.candidates(of: all.selection(.newest(offset: 0, limit: 0)), limit: 0).total
+        counts[state] = try unfinished.candidates(of: all.selection(.newest(offset: 0, limit: 0)), limit: 0).total
       }
     }
-    for state in JobState.allCases where state.isFinal {
-      all.states = [state]
-      counts[state] =
-        record.needsObjects
-        ? try all.findFinal(context, lookingAt: Self.limit).count
-        : try context.count(for: FetchRequest<Job>(try condition(state)))
+    let final = JobState.allCases.filter(\.isFinal)
+    if !record.needsObjects {
+      for state in final {
+        counts[state] = try context.countUnlessCancelled(FetchRequest<Job>(try condition(state)))
+      }
     }
-    return counts.filter { $0.value > 0 }
+    if record == RecordTest() { return }
+    all.states = []
+    // A selection without states has no final ones.
+    if record.needsObjects { all.states = Set(JobState.allCases) }
+    var next = all.start
+    while let place = next {
+      try Task.checkCancellation()
+      let page = try all.next(from: place, unfinished, context)
+      for job in page.found { counts[job.state, default: 0] += 1 }
+      next = page.next
+    }
   }
 }

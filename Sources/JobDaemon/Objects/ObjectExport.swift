@@ -12,6 +12,8 @@ struct ObjectPages: Sendable {
   private let reader: ObjectReader
   private let csv: ObjectCSV?
   private let json: ObjectJSON
+  /// Packs the text for a client that takes that; the pages have to be asked for in their order.
+  private let packer: GzipStream?
   private var position: ObjectPosition?
   /// The objects that are still wanted; nil for all.
   private var left: Int?
@@ -23,14 +25,16 @@ struct ObjectPages: Sendable {
   /// - Parameters:
   ///   - position: the place to begin behind; nil for the beginning.
   ///   - limit: the most objects; nil for all.
+  ///   - packer: packs the text; nil for a plain one.
   /// - Throws: ``ObjectQueryError`` if the format has no place for what the query shows.
   init(
-    _ reader: ObjectReader, as format: ObjectFormat, after position: ObjectPosition?, limit: Int?
+    _ reader: ObjectReader, as format: ObjectFormat, after position: ObjectPosition?, limit: Int?,
+    packer: GzipStream?
   ) throws(ObjectQueryError) {
     self.reader = reader
     csv = format == .csv ? try ObjectCSV(reader.query) : nil
     json = ObjectJSON(inlineLimit: reader.query.inlineLimit)
-    (self.position, left) = (position, limit)
+    (self.position, left, self.packer) = (position, limit, packer)
   }
 
   /// Returns the next page's text; nil if there are no more.
@@ -55,7 +59,7 @@ struct ObjectPages: Sendable {
     left = left.map { $0 - count }
     if position == nil || left == 0 { isOver = true }
     if count == pageSize { pageSize = min(pageSize * 2, Self.longestPage) }
-    return text
+    return packer?.pack(text, isLast: isOver) ?? text
   }
 }
 

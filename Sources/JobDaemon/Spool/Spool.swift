@@ -191,33 +191,47 @@ final class SpooledFile: Sendable {
   fileprivate let name: FileName
   fileprivate let descriptor: FileDescriptor
   private let directory: Directory
+  private let quota: SpoolQuota
 
-  fileprivate init(in directory: Directory) throws(SystemError) {
-    self.directory = directory
-    name = FileName(".\(UUID().uuidString).tmp")
+  fileprivate init(_ name: FileName, in directory: Directory, _ quota: SpoolQuota) throws(SystemError) {
+    (self.name, self.directory, self.quota) = (name, directory, quota)
     descriptor = try directory.createFile(name)
   }
 
-  // A stored one has another name by then; one that can't be removed is, at the next start.
-  deinit { try? directory.unlink(name) }
+  deinit {
+    // A stored one has another name by then; one that can't be removed is, at the next start.
+    try? directory.unlink(name)
+    quota.remove(name)
+  }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try descriptor.writeAll(bytes) }
 }
 
 extension Spool {
-  /// Begins a file for what a client is about to send.
-  func receive() throws(SystemError) -> SpooledFile { try SpooledFile(in: current) }
+  /// Begins a file for what a client is about to send, and counts its bytes for its user from now on.
+  ///
+  /// - Throws: ``SpoolQuota/Refusal``, ``SystemError``.
+  func receive(_ length: UInt64, for user: UInt32) throws -> SpooledFile {
+    let name = FileName(".\(UUID().uuidString).tmp")
+    try quota.add(name, of: user, .init(bytes: Int(clamping: length)))
+    do { return try SpooledFile(name, in: current, quota) } catch {
+      quota.remove(name)
+      throw error
+    }
+  }
 
   /// Gives what a client has sent its name in `cur/`, durably.
   ///
   /// - Parameter name: from ``Submitter/fileName(for:hasLines:)``.
   func store(_ file: SpooledFile, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
     try file.descriptor.synchronize()
+    let status = try file.descriptor.status()
     try current.rename(file.name, to: name)
+    quota.remove(file.name)
+    quota.count(name, of: submitter, .init(bytes: Int(status.size)))
     try current.synchronize()
     return ClaimedFile(
-      name: name, data: Data(), submitter: submitter, status: try file.descriptor.status(),
-      birthTime: try file.descriptor.birthTime())
+      name: name, data: Data(), submitter: submitter, status: status, birthTime: try file.descriptor.birthTime())
   }
 }
 

@@ -16,6 +16,8 @@ final class Uploads: Sendable {
     var folders: [FileName: (user: UInt32, bytes: UInt64)] = [:]
     /// Folders whose job file is about to be written, or which are being received.
     var begun: Set<FileName> = []
+    /// The bytes of folders that are being received which are not on the disk yet.
+    var announced: [FileName: UInt64] = [:]
 
     func bytes(of user: UInt32) -> UInt64 { folders.values.reduce(0) { $1.user == user ? $0 + $1.bytes : $0 } }
   }
@@ -51,6 +53,7 @@ final class Uploads: Sendable {
       if most > 0, state.bytes(of: user) + length > most { return true }
       state.folders[name] = (user, length)
       state.begun.insert(name)
+      state.announced[name] = length
       return false
     }
     if isTooMuch {
@@ -63,21 +66,25 @@ final class Uploads: Sendable {
     do {
       try checkRoom()
       try folder.makeDirectory(name)
-      return UploadFolder(try folder.openDirectory(name), name) { [self] in removals.async { self.remove(name) } }
+      return UploadFolder(try folder.openDirectory(name), name) { [self] count in
+        state.withLock { state in
+          if let left = state.announced[name] { state.announced[name] = left - min(count, left) }
+        }
+      } discard: { [self] in
+        removals.async { self.remove(name) }
+      }
     } catch {
       forget(name)
       throw error
     }
   }
 
-  /// Checks that everything that is announced will fit.
+  /// Checks that everything that is announced and not on the disk yet will fit.
   private func checkRoom() throws {
     var status = statvfs()
     try systemCall("statvfs", path) { statvfs(path, &status) }
     let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
-    let announced = state.withLock { state in
-      state.begun.reduce(UInt64(0)) { $0 + (state.folders[$1]?.bytes ?? 0) }
-    }
+    let announced = state.withLock { $0.announced.values.reduce(0, +) }
     if announced + Self.reserve > free {
       throw UploadRefusal(.noRoom, "the spool's disk has no room for the inputs")
     }
@@ -94,6 +101,7 @@ final class Uploads: Sendable {
     let name = folderName(of: file)
     state.withLock { state in
       state.folders[name] = state.folders.removeValue(forKey: received.name)
+      state.announced[received.name] = nil
       // It goes on being heeded by no sweep under its first name, until it has this one.
       state.begun.insert(name)
     }
@@ -175,6 +183,7 @@ final class Uploads: Sendable {
   private func forget(_ name: FileName) {
     state.withLock { state in
       state.folders[name] = nil
+      state.announced[name] = nil
       state.begun.remove(name)
     }
   }
@@ -184,11 +193,16 @@ final class Uploads: Sendable {
 final class UploadFolder: Sendable {
   let directory: Directory
   let name: FileName
+  /// Told of the bytes that were written.
+  let noteWritten: @Sendable (UInt64) -> Void
   private let discard: @Sendable () -> Void
   private let isKept = Mutex(false)
 
-  fileprivate init(_ directory: Directory, _ name: FileName, discard: @escaping @Sendable () -> Void) {
-    (self.directory, self.name, self.discard) = (directory, name, discard)
+  fileprivate init(
+    _ directory: Directory, _ name: FileName, noteWritten: @escaping @Sendable (UInt64) -> Void,
+    discard: @escaping @Sendable () -> Void
+  ) {
+    (self.directory, self.name, self.noteWritten, self.discard) = (directory, name, noteWritten, discard)
   }
 
   deinit { if !isKept.withLock({ $0 }) { discard() } }

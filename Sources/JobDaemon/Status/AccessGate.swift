@@ -77,15 +77,18 @@ package final class AccessGate: Sendable {
   /// to shut out those who share an address, such as that of a proxy. The limit is on what wrong ones cost.
   func judge(_ authorization: String?, of address: ClientAddress, at now: Int64) -> Verdict {
     guard let authorization else { return .missing }
-    let words = authorization.split(separator: " ", omittingEmptySubsequences: true)
-    return state.withLock { state in
-      if words.count == 2, words[0].lowercased() == "bearer", let hash = AccessToken.hash(ofSecret: String(words[1])) {
-        // All are compared, so that the time tells nothing of their order.
-        let matching = state.grants.filter { $0.token.matches(hash) }
-        if let grant = matching.first { return .granted(grant) }
-      }
-      return .wrong(state.failures.note(address.network, at: now))
+    if let grant = grant(to: authorization) { return .granted(grant) }
+    return .wrong(state.withLock { $0.failures.note(address.network, at: now) })
+  }
+
+  /// Finds the token that the value of an `Authorization` header has; a wrong one is not counted.
+  func grant(to authorization: String?) -> TokenGrant? {
+    let words = authorization?.split(separator: " ", omittingEmptySubsequences: true) ?? []
+    if words.count == 2, words[0].lowercased() == "bearer", let hash = AccessToken.hash(ofSecret: String(words[1])) {
+      // All are compared, so that the time tells nothing of their order.
+      return state.withLock(\.grants).filter { $0.token.matches(hash) }.first
     }
+    return nil
   }
 
   /// The role of a token in force.

@@ -86,9 +86,11 @@ final class EventFeed: Sendable {
   ///
   /// - Parameters:
   ///   - lastID: the client's `Last-Event-ID`.
-  ///   - mayRead: asked before each look; false ends the stream.
+  ///   - checkInterval: the shortest time between two questions for the right to read.
+  ///   - mayRead: asked again and again; false ends the stream.
   func reader(
-    _ filter: EventFilter, after lastID: String?, while mayRead: @escaping @Sendable () -> Bool = { true }
+    _ filter: EventFilter, after lastID: String?, checkingEvery checkInterval: Duration = .zero,
+    while mayRead: @escaping @Sendable () -> Bool = { true }
   ) -> EventReader {
     let (place, reason) = state.withLock { state -> (UInt64, String?) in
       guard let lastID, !lastID.isEmpty else { return (state.ring.next, nil) }
@@ -102,7 +104,8 @@ final class EventFeed: Sendable {
     }
     let greeting = reason.map { [Self.reset($0)] } ?? []
     return EventReader(
-      self, filter, from: place, greeting: greeting + [StatusEvent(kind: .status, data: statusData)], while: mayRead)
+      self, filter, from: place, greeting: greeting + [StatusEvent(kind: .status, data: statusData)],
+      checkingEvery: checkInterval, while: mayRead)
   }
 
   /// The ID of the event before that of a number, with which a client comes back to this one.
@@ -249,17 +252,22 @@ final class EventFeed: Sendable {
       events.append(StatusEvent(kind: .status, data: status))
     }
     self.seen.withLock { [seen] in $0 = seen }
-    let readers = state.withLock { state in
-      for event in events { state.ring.append(event) }
-      return events.isEmpty ? [] : Array(state.readers.values)
-    }
-    for reader in readers { reader.wake() }
+    tell(events)
     if state.withLock({ $0.readers.isEmpty }) { return }
     if let pause = [delay, running.isEmpty ? nil : Self.progressInterval].compactMap(\.self).filter({ $0 > .zero })
       .min()
     {
       timer.arm(after: pause, replacing: false) { [weak self] in self?.look() }
     }
+  }
+
+  /// Tells the readers.
+  func tell(_ events: [StatusEvent]) {
+    let readers = state.withLock { state in
+      for event in events { state.ring.append(event) }
+      return events.isEmpty ? [] : Array(state.readers.values)
+    }
+    for reader in readers { reader.wake() }
   }
 
   /// Shows jobs: those that readers follow first, and no more than a few.

@@ -14,22 +14,27 @@ final class EventReader: HTTPBodySource {
     var rest: ArraySlice<UInt8>
     var isBeatDue = false
     var stream: HTTPStream?
+    /// The time from which on its right to read is asked for again.
+    var nextCheck = ContinuousClock.now
   }
 
   let filter: EventFilter
   private let feed: EventFeed
+  private let checkInterval: Duration
   private let mayRead: @Sendable () -> Bool
   private let state: Mutex<State>
 
   /// - Parameters:
   ///   - place: the number of the event that comes first.
   ///   - greeting: the events that only this reader gets, before.
-  ///   - mayRead: asked before each look, and with each beat at the latest; false ends the stream.
+  ///   - checkInterval: the shortest time between two questions for its right to read.
+  ///   - mayRead: asked before a look, and with each beat at the latest; false ends the stream.
   init(
     _ feed: EventFeed, _ filter: EventFilter, from place: UInt64, greeting: [StatusEvent],
-    while mayRead: @escaping @Sendable () -> Bool
+    checkingEvery checkInterval: Duration, while mayRead: @escaping @Sendable () -> Bool
   ) {
     self.feed = feed
+    self.checkInterval = checkInterval
     self.filter = filter
     self.mayRead = mayRead
     // After so many milliseconds a browser comes back.
@@ -58,7 +63,13 @@ final class EventReader: HTTPBodySource {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> HTTPBodyPart {
-    if !mayRead() { return .end }
+    let isCheckDue = state.withLock { state in
+      let now = ContinuousClock.now
+      guard state.isBeatDue || now >= state.nextCheck else { return false }
+      state.nextCheck = now + checkInterval
+      return true
+    }
+    if isCheckDue, !mayRead() { return .end }
     return state.withLock { state in
       var count = 0
       while count < buffer.count {

@@ -52,14 +52,14 @@ struct JobListing {
         page.states = Dictionary(jobs.map { ($0.id, $0.state) }) { first, _ in first }
         runs.append(try run(among: jobs.map(\.id), context))
       } else {
-        // So many that they are met on the way.
-        let states = selection.states
-        runs.append(
-          try run(over: nil, context, until: deadline) { job in
-            states.contains(candidates.state(job.objectID) ?? job.currentState)
-          })
-        page.count = try count(runs, context, scheduled: scheduled)
-        return finished(page, runs)
+        // So many that they are met on the way, which the states of their records lead.
+        let states = selection.states.filter { !$0.isFinal }
+        for state in JobState.allCases where states.contains(where: { $0.mayHave(recorded: state) }) {
+          runs.append(
+            try run(over: state, context, until: deadline) { job in
+              states.contains(candidates.state(job.objectID) ?? job.currentState)
+            })
+        }
       }
     }
     if selection.states.isEmpty {
@@ -185,6 +185,13 @@ struct JobListing {
   }
 }
 
-extension JobPosition {
-  init(_ job: Job) { self.init(createdAt: job.createdAt ?? .distantPast, id: job.id) }
+extension JobState {
+  /// True if the record of an unfinished job in this state may have another one: what comes by itself is not recorded.
+  fileprivate func mayHave(recorded state: JobState) -> Bool {
+    switch self {
+    case .held, .waiting: state == self
+    case .scheduled, .retryable: [.scheduled, .retryable, .waiting].contains(state)
+    default: !state.isFinal && state != .held
+    }
+  }
 }

@@ -57,7 +57,7 @@ struct MetricsText {
       var count = 0
       for (index, part) in histogram.counts.enumerated() {
         count += part
-        let bound = index < histogram.bounds.count ? Self.number(histogram.bounds[index]) : "+Inf"
+        let bound = index < histogram.bounds.count ? bound(histogram.bounds[index]) : "+Inf"
         line(name + "_bucket", labels + [("le", bound)], value: Double(count))
       }
       line(name + "_sum", labels, value: histogram.sum)
@@ -70,7 +70,7 @@ struct MetricsText {
     _ name: String, _ help: String, quantiles: [(share: Double, value: Double)], sum: Double, count: Double
   ) {
     head(name, help, kind: "summary")
-    for (share, value) in quantiles { line(name, [("quantile", Self.number(share))], value: value) }
+    for (share, value) in quantiles { line(name, [("quantile", bound(share))], value: value) }
     line(name + "_sum", [], value: sum)
     line(name + "_count", [], value: count)
   }
@@ -99,6 +99,10 @@ struct MetricsText {
   private static func escaped(_ value: String) -> String {
     value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
   }
+
+  /// A number as a label: in OpenMetrics always with a fraction, so that all write the same (section "Considerations:
+  /// Canonical Numbers").
+  private func bound(_ value: Double) -> String { format == .openMetrics ? "\(value)" : Self.number(value) }
 
   private static func number(_ value: Double) -> String {
     if value == value.rounded(), abs(value) < 1e15 { return String(Int64(value)) }

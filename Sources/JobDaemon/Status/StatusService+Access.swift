@@ -51,6 +51,13 @@ extension StatusService {
     }
   }
 
+  /// True if a request that was let through would be let through now: its very token, or its user, has the right.
+  func isStillGranted(_ right: GuardedRouter.Right, _ request: HTTPRequest) -> Bool {
+    if request.client.address == nil { return refusal(right, access(request.peer)) == nil }
+    guard let grant = gate.grant(to: request.headers["Authorization"]) else { return false }
+    return grant.token.name == request.client.token && right.role.map { grant.token.role >= $0 } ?? true
+  }
+
   private func refusal(_ right: GuardedRouter.Right, _ access: Access) -> HTTPResponse? {
     let settings = daemon.configuration.value.status
     let mayRead = access.mayRead(settings.readAccess)

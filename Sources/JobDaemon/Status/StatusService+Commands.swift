@@ -11,7 +11,8 @@ import SystemSupport
 extension StatusService {
   func addCommands(to router: inout GuardedRouter) {
     router.on(.post, "/v1/commands", needs: .changing, as: CommandRequest.description) { request, _ in
-      self.changing(request, self.command)
+      // A selection may have very many jobs.
+      self.changing(request, within: .seconds(3600), self.command)
     }
     for (name, isPaused) in [("pause", true), ("resume", false)] {
       router.on(
@@ -278,7 +279,7 @@ struct CommandRequest: Sendable, Equatable {
 
 extension CommandReply {
   fileprivate init(_ outcome: JobControl.Outcome, isTrial: Bool) {
-    let jobs = outcome.told.filter { !$0.id.isEmpty }.map { job in
+    let jobs = outcome.told.map { job in
       job.reply.map { Job(job.id, $0) } ?? Job(id: job.id, result: .matched)
     }
     var counts: [String: Int] = [:]

@@ -32,10 +32,10 @@ extension StatusService {
       filter.states.insert(state)
     }
     let head = HTTPResponse(headers: ["Content-Type": "text/event-stream", "X-Accel-Buffering": "no"])
-    let token = request.client.token
-    let reader = feed.reader(filter, after: request.headers["Last-Event-ID"]) { [gate] in
-      // A token may be taken away at any time.
-      token.map { gate.role(ofToken: $0) != nil } ?? true
+    // A right may be taken away at any time. For that of a user, the user database may have to be asked.
+    let interval = request.client.address == nil ? Duration.seconds(1) : .zero
+    let reader = feed.reader(filter, after: request.headers["Last-Event-ID"], checkingEvery: interval) { [weak self] in
+      self?.isStillGranted(.reading, request) ?? false
     }
     return .stream(head, reader)
   }

@@ -54,7 +54,7 @@ extension StatusService {
     do throws(JobFileError) { listing = try Self.listing(request) } catch {
       return .now(.failure(400, code: "bad-request", message: error.description))
     }
-    return read(request) { context, daemon in
+    return read(request, within: Self.countTime) { context, daemon in
       let page = try listing.page(context, daemon.engine.unfinished)
       var body = try Self.list(page.jobs, context, daemon: daemon, states: page.states)
       let next = page.next.map { JobCursor(order: listing.order, position: $0, count: page.count).text }
@@ -62,8 +62,8 @@ extension StatusService {
       body.append(contentsOf: ",\"count\":\(page.count.number),\"atLeast\":\(page.count.isAtLeast)".utf8)
       if listing.countsStates {
         let counts = try listing.selection.counts(context, daemon.engine.unfinished)
-        let json = JSONValue.counts(Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) }))
-        body.append(contentsOf: ",\"counts\":\(json.serialized())".utf8)
+        let json = JSONValue.counts(counts.byName)
+        body.append(contentsOf: ",\"counts\":\(json.serialized()),\"countsAtLeast\":\(counts.isAtLeast)".utf8)
       }
       body.append(UInt8(ascii: "}"))
       return .json(data: body)

@@ -35,7 +35,9 @@ extension StatusService {
           413, code: "body-too-large", message: "a file with one job on each line may have \(limit) bytes",
           hint: "set [Spool] MaxLineFileSize, or split the file"))
     }
-    do { return .sink(try daemon.spool.receive()) } catch { return .refused(response(to: error)) }
+    do { return .sink(try daemon.spool.receive(length, for: request.client.credentials?.user ?? .max)) } catch {
+      return .refused(response(to: error))
+    }
   }
 
   private static func hasLines(_ request: HTTPRequest) -> Bool {

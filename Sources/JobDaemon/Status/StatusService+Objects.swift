@@ -96,12 +96,15 @@ extension StatusService {
   private func export(_ query: ObjectRequest, _ request: HTTPRequest) -> HTTPReply {
     let limit = daemon.configuration.value.status.queryTimeout
     return readObjects(request, isExport: true) { [objectReads, daemon] in
-      var pages = try ObjectPages(query.reader, as: query.format, after: query.position, limit: query.limit)
+      let packer = request.headers.takeGzip ? GzipStream() : nil
+      var pages = try ObjectPages(
+        query.reader, as: query.format, after: query.position, limit: query.limit, packer: packer)
       // Before the reply begins: what is wrong with the query shows here.
       let first = try pages.next() ?? Data()
       var response = HTTPResponse(headers: [
-        "Content-Type": query.format.contentType, "X-Content-Type-Options": "nosniff",
+        "Content-Type": query.format.contentType, "X-Content-Type-Options": "nosniff", "Vary": "Accept-Encoding",
       ])
+      if packer != nil { response.headers["Content-Encoding"] = "gzip" }
       response.source = ObjectExport(first, then: pages, objectReads, limit: limit) { error in
         daemon.engine.report(error, "an export of \(query.reader.query.entity.name) was broken off")
       }

@@ -35,7 +35,7 @@ extension StatusService {
     }
     response.headers["Content-Type"] = file.contentType
     response.body = file.body
-    if let packed = file.packed, request.headers["Accept-Encoding"]?.contains("gzip") == true {
+    if let packed = file.packed, request.headers.takeGzip {
       response.headers["Content-Encoding"] = "gzip"
       response.body = packed
     }

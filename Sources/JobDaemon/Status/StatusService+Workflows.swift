@@ -25,7 +25,7 @@ extension StatusService {
   private static let batchReach = 5_000
 
   private func batches(_ request: HTTPRequest) -> HTTPReply {
-    read(request) { context, daemon in
+    read(request, within: Self.countTime) { context, daemon in
       let isInBatch = try Condition(format: "batch != nil")
       let newest = try context.fetch(
         FetchRequest<Job>(isInBatch, sortBy: [.descending(\.createdAt)], limit: Self.batchReach))
@@ -36,8 +36,8 @@ extension StatusService {
         let counts = try JobSelection(batch: name).counts(context, daemon.engine.unfinished)
         batches.append(
           BatchesReply.Batch(
-            name: name, lastAcceptedAt: job.createdAt.map { Timestamp($0) },
-            jobs: Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) })))
+            name: name, lastAcceptedAt: job.createdAt.map { Timestamp($0) }, jobs: counts.byName,
+            atLeast: counts.isAtLeast))
         if batches.count == Self.batchLimit { break }
       }
       return Self.json(BatchesReply(batches: batches).json)
@@ -50,7 +50,7 @@ extension StatusService {
   private static let relativeLimit = 100
 
   private func relatives(_ id: String, _ request: HTTPRequest) -> HTTPReply {
-    read(request) { context, daemon in
+    read(request, within: Self.countTime) { context, daemon in
       guard let job = try JobHandle(text: id).job(in: context) else { return Self.noJob(id) }
       let options = job.options.map { JSONValue(stored: $0) }?.object
       let names = ["after", "afterAny"].flatMap { options?[$0]?.array ?? options?[$0].map { [$0] } ?? [] }
@@ -60,8 +60,9 @@ extension StatusService {
       let after = names.map { name in
         records[name].map { Self.relative($0, daemon) } ?? RelativesReply.Relative(id: name)
       }
-      let before = try Self.dependents(on: job, context, daemon).map { Self.relative($0, daemon) }
-      return Self.json(RelativesReply(id: job.id, after: after, before: before).json)
+      let (dependents, isComplete) = try Self.dependents(on: job, context, daemon)
+      let before = dependents.map { Self.relative($0, daemon) }
+      return Self.json(RelativesReply(id: job.id, after: after, before: before, mayHaveMore: !isComplete).json)
     }
   }
 
@@ -72,20 +73,26 @@ extension StatusService {
 
   /// The unfinished jobs that name a job, and those of its batch that did.
   ///
-  /// Others that are over are not looked for: no index leads to them.
+  /// Those of a large batch may take too long to be found. Others that are over are not looked for: no index leads to them.
   private static func dependents(
     on job: Job, _ context: isolated ManagedObjectContext, _ daemon: Daemon
-  ) throws -> [Job] {
+  ) throws -> (jobs: [Job], isComplete: Bool) {
+    var isComplete = true
     let waiting = daemon.scheduler.read { schedule, _ in schedule.dependencies.dependents(on: job.objectID) }
     var found = try context.fetch(FetchRequest<Job>(objectIDs: Array(waiting.prefix(relativeLimit))))
     if let batch = job.batch {
       // As it stands in the text of the options.
       let named = JSONValue.string(job.id).serialized()
+      let seen = Set(found.map(\.id)).union([job.id])
       let others = FetchRequest<Job>(
         try Condition(format: "batch == %@ AND options CONTAINS %@", batch, named), limit: relativeLimit)
-      let seen = Set(found.map(\.id)).union([job.id])
-      found += try context.fetch(others).filter { !seen.contains($0.id) }
+      do {
+        let ids = try context.fetchIDsUnlessCancelled(others)
+        found += try context.fetch(FetchRequest<Job>(objectIDs: ids)).filter { !seen.contains($0.id) }
+      } catch is CancellationError {
+        isComplete = false
+      }
     }
-    return found.sorted { $0.id < $1.id }
+    return (found.sorted { $0.id < $1.id }, isComplete)
   }
 }

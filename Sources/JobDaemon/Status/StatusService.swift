@@ -20,6 +20,8 @@ package final class StatusService: Sendable {
   private let queues = WorkQueues(label: "submissions", count: 4)
   /// Queues for looks at paths, which wait for file systems that may not answer.
   let pathQueues = WorkQueues(label: "paths", count: 2)
+  /// The queue of the ends of times for counting.
+  private let alarms = DispatchQueue(label: "time limits of counts")
   /// A queue for figures, some of which file systems are asked for.
   let figureQueues = WorkQueues(label: "figures", count: 1)
   /// Asks each server for the number of its connections.
@@ -139,14 +141,21 @@ package final class StatusService: Sendable {
       hint: "give more of the ID")
   }
 
+  /// The time for counting jobs for one reply.
+  static let countTime = Duration.seconds(1)
+
   /// Answers from a context of its own, on another thread than the server's.
+  ///
+  /// - Parameters:
+  ///   - limit: the time after which the body's task is cancelled, as it is when the client has left; nil for none.
+  ///   - body: makes the answer, also from what it has when its task is cancelled.
   func read(
-    _ request: HTTPRequest,
+    _ request: HTTPRequest, within limit: Duration? = nil,
     _ body: @escaping @Sendable (isolated ManagedObjectContext, Daemon) throws -> HTTPResponse
   ) -> HTTPReply {
     .later { responder in
       self.acquireTurn(request.client, responder) { turn in
-        ManagedObjectContext(parent: self.daemon.main, name: "status").perform { context in
+        self.cancellable(for: responder, within: limit) { context in
           do {
             turn.respond(try body(context, self.daemon))
           } catch let error as NoAnswer {
@@ -160,6 +169,21 @@ package final class StatusService: Sendable {
         }
       }
     }
+  }
+
+  /// Calls a body on a context of its own, in a task that is cancelled after a time, or when the client has left.
+  private func cancellable(
+    for responder: HTTPResponder, within limit: Duration?,
+    _ body: @escaping @Sendable (isolated ManagedObjectContext) -> Void
+  ) {
+    let timer = OneShotTimer(queue: alarms)
+    let context = ManagedObjectContext(parent: daemon.main, name: "status")
+    let task = Task(executorPreference: WorkQueues.tasks, priority: .medium) {
+      await context.perform(body)
+      timer.cancel()
+    }
+    if let limit { timer.arm(after: limit) { task.cancel() } }
+    responder.whenOver { task.cancel() }
   }
 
   static func noLead(_ error: NoAnswer) -> HTTPResponse {

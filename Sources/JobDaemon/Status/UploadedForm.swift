@@ -112,7 +112,10 @@ final class UploadedForm: HTTPBodySink {
       if state.inputs[name] != nil { throw FormError("the form has two parts \"\(name)\"") }
       state.part = try Part(name, in: folder.directory)
     case .bytes(let bytes):
-      if let part = state.part { return try part.write(bytes) }
+      if let part = state.part {
+        try part.write(bytes)
+        return folder.noteWritten(UInt64(bytes.count))
+      }
       guard (state.document?.count ?? 0) + bytes.count <= documentLimit else {
         throw FormError("a job file may have \(documentLimit) bytes")
       }

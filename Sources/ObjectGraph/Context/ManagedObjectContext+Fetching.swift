@@ -90,12 +90,26 @@ extension ManagedObjectContext {
     }
   }
 
-  private func fetchIDsUnlessCancelled<Object: ManagedObject>(
+  /// Fetches IDs only.
+  ///
+  /// - Throws: `CancellationError` when the calling task is cancelled, whatever the store is doing.
+  package func fetchIDsUnlessCancelled<Object: ManagedObject>(
     _ request: FetchRequest<Object>
   ) throws -> [ManagedObjectID] {
+    try cancellableExecution(request).ids()
+  }
+
+  /// Returns the number of objects that the same fetch would return.
+  ///
+  /// - Throws: `CancellationError` when the calling task is cancelled, whatever the store is doing.
+  package func countUnlessCancelled<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Int {
+    try cancellableExecution(request).count()
+  }
+
+  private func cancellableExecution<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchExecution {
     enter()
     var query = try FetchQuery(request, coordinator.model)
     query.isCancellable = true
-    return try FetchExecution(registry, query).ids()
+    return FetchExecution(registry, query)
   }
 }

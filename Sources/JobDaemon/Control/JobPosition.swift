@@ -6,6 +6,10 @@ import ObjectGraph
 struct JobPosition: Sendable, Equatable {
   let createdAt: Date
   let id: String
+
+  init(createdAt: Date, id: String) { (self.createdAt, self.id) = (createdAt, id) }
+
+  init(_ job: Job) { self.init(createdAt: job.createdAt ?? .distantPast, id: job.id) }
 }
 
 /// The order of a list.
