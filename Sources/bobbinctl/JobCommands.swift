@@ -93,7 +93,8 @@ struct JobCommand: Sendable {
   }
 
   private func run(_ body: JSONObject, advice: String?, _ session: Session) throws(ToolError) -> ExitCode {
-    let reply = try session.post(ControlClient.path("v1", "commands"), .object(body))
+    // A little more than the daemon takes for very many jobs.
+    let reply = try session.post(ControlClient.path("v1", "commands"), .object(body), timeout: .seconds(3_630))
     let outcome = try reply.decoded(as: CommandReply.self)
     if outcome.dryRun == true {
       if !session.printsJSON { try showTrial(outcome, session) }
