@@ -47,6 +47,8 @@ test: ## Install what is missing, then run every check and test that .ci/run run
 	@scripts/test-own-daemon
 	@scripts/test-sanitizer thread --short
 	@scripts/fuzz-records 20
+	@scripts/fuzz-predicates 10
+	@scripts/fuzz-jobs 10
 	@scripts/build-docs
 	@$(MAKE) --no-print-directory check-units
 	@scripts/check-service --debug
@@ -186,7 +188,7 @@ uninstall: ## Remove what "make install" installed; keeps configuration, spool a
 	rm -f '$(DESTDIR)$(libdir)/systemd/catalog/bobbin.catalog'
 	rm -f '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf' '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
 	rm -f $(foreach file,README.md CHANGELOG.md SECURITY.md LICENSE bobbin.conf handler.conf.sample folder.conf.sample \
-	  scans.json5.sample schedule.conf.sample,'$(DESTDIR)$(docdir)/$(file)')
+	  scans.json5.sample schedule.conf.sample bobbin.rules.yml bobbin.json,'$(DESTDIR)$(docdir)/$(file)')
 	rm -rf '$(DESTDIR)$(docdir)/Documentation' '$(DESTDIR)$(docdir)/Examples'
 	rm -f $(foreach page,$(MAN_PAGES),'$(DESTDIR)$(mandir)/man$(lastword $(subst ., ,$(page)))/$(page)')
 	rm -f '$(DESTDIR)$(bashcompletiondir)/bobbinctl' '$(DESTDIR)$(zshcompletiondir)/_bobbinctl' \

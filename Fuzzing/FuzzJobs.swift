@@ -13,7 +13,7 @@ public func fuzzJobs(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     precondition(!error.description.isEmpty)
     return 0
   }
-  precondition(!file.jobs.isEmpty && file.jobs.count <= JobFile.jobLimit + 1)
+  precondition(!file.jobs.isEmpty && file.jobs.count <= JobFileReader.jobLimit + 1)
   for job in file.jobs {
     var again = JobSpecification(type: job.type, id: job.id)
     do throws(JobFileError) {

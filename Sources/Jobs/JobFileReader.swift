@@ -19,7 +19,7 @@ struct JobFileReader {
   }
 
   /// The most jobs that one file may hold.
-  private static let jobLimit = 100_000
+  static let jobLimit = 100_000
   private static let fileKeys = ["jobs", "batch", "callback", "traceparent", "tracestate"]
 
   func contents() throws(JobFileError) -> Contents {

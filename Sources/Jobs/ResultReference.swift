@@ -1,5 +1,4 @@
 package import JSONText
-package import ObjectGraph
 
 /// A place in a job's arguments that takes a value of the result of a job before it:
 /// `{"from": "people", "result": "outputs.0.path"}`.
@@ -117,41 +116,6 @@ extension JobSpecification {
   }
 
   private static let standIns: [JSONValue] = ["reference", 1, true]
-
-  /// Puts the values of results into the places of the references to them.
-  ///
-  /// Cost: nothing for a job that comes after no other, and otherwise a fetch if it has references.
-  /// - Parameter check: the handler's, for arguments that had references.
-  /// - Throws: ``JobFailure`` if a result has no such value or the arguments are wrong with it, ``StoreError``.
-  package mutating func resolveReferences(
-    in context: isolated ManagedObjectContext, _ check: (JSONValue) throws(JobFileError) -> Void = { _ in }
-  ) throws {
-    let references = after.isEmpty ? [] : ResultReference.all(in: arguments)
-    if references.isEmpty { return }
-    var results: [String: JSONValue] = [:]
-    let records = try JobExecution.records(of: Array(Set(references.map(\.job))), in: context)
-    for reference in references where results[reference.job] == nil {
-      results[reference.job] = try Self.result(records[reference.job], for: reference)
-    }
-    arguments = try ResultReference.replacing(in: arguments) { reference in
-      try reference.value(in: results[reference.job] ?? .null)
-    }
-    do throws(JobFileError) { try check(arguments) } catch {
-      throw JobFailure("the arguments are wrong with the results of other jobs: \(error)")
-    }
-  }
-
-  private static func result(
-    _ record: JobExecution.Record?, for reference: ResultReference
-  ) throws(JobFailure) -> JSONValue {
-    guard let record else { throw reference.failure("there is no record of the job \"\(reference.job)\" any more") }
-    guard record.state == .completed else {
-      throw reference.failure("the job \"\(reference.job)\" is \(record.state), and has no result")
-    }
-    do throws(JSONError) { return try JSONValue(parsing: Array((record.result ?? "null").utf8)) } catch {
-      throw reference.failure("the result of the job \"\(reference.job)\" can't be read: \(error.message)")
-    }
-  }
 
   /// Makes local names in references global ones.
   package mutating func renameReferences(_ global: (String) -> String) {
