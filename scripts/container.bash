@@ -2,6 +2,8 @@
 # Needs root, systemd-nspawn, and a machine on which that boots a system; where they are missing, the script that sources
 # this says so and ends with 0. Nothing of ours runs before the system is up.
 #
+# BOBBIN_REQUIRE_CONTAINER=1: whoever may make a container, as root and with systemd-nspawn, has to see it boot.
+#
 # work: a folder in memory, with the system in work/root; leader: its process 1.
 
 script=${0##*/}
@@ -18,9 +20,25 @@ check() { echo "  $1"; }
 # Looks for an expression in what it reads, to the end: a program whose reader ends earlier fails, and the pipe with it.
 says() { grep -E "$1" >/dev/null; }
 inside() { nsenter -t "$leader" -a -- "$@"; }
-# Waits until the service has said something; follows the journal, so that nothing is asked again and again.
-told() {
-  grep -q -m 1 -E "$1" < <(inside timeout 30 journalctl --no-pager -u bobbind -o cat --since=-2min --follow 2>/dev/null)
+# The present end of the journal, as a place for told().
+journal_end() {
+  local cursor
+  cursor=$(inside journalctl --no-pager -n 1 --show-cursor | sed -n 's/^-- cursor: //p')
+  [[ -n $cursor ]] || die 'the journal has no end'
+  echo "$cursor"
+}
+# Waits until the service has said something, in the last minutes or behind a place; follows the journal, so that nothing is
+# asked again and again.
+told() { # EXPRESSION [PLACE]
+  local since=--since=-2min
+  [[ -z ${2:-} ]] || since=--after-cursor=$2
+  grep -q -m 1 -E "$1" < <(inside timeout 30 journalctl --no-pager -u bobbind -o cat "$since" --follow 2>/dev/null)
+}
+# Has the service load its configuration, and waits until that holds: systemd 252 may return when the signal is sent.
+reload() {
+  local place
+  place=$(journal_end) || exit 1
+  inside systemctl reload bobbind && told '^reloaded' "$place"
 }
 
 work=$(mktemp -d)
@@ -52,7 +70,7 @@ overlay_system() {
 }
 
 # Starts what is in work/root, and waits until it is up.
-boot_system() {
+boot_system() { # skip|die, if it does not come up
   local log
   log=$(mktemp "$work/console.XXXXXX")
   setsid systemd-nspawn -D "$work/root" --register=no --keep-unit --link-journal=no --boot \
@@ -60,7 +78,7 @@ boot_system() {
     systemd.unit=multi-user.target </dev/null >"$log" 2>&1 &
   container=$!
   grep -a -q -m 1 'Reached target.*[Mm]ulti-[Uu]ser' < <(timeout 90 tail -n +1 -F --pid="$container" "$log" 2>/dev/null) ||
-    { tail -n 20 "$log" >&2; skip 'the container does not boot here'; }
+    { tail -n 20 "$log" >&2; "$1" 'the container does not boot here'; }
   leader=$(pgrep -P "$container")
 }
 
@@ -69,5 +87,8 @@ reboot_system() {
   inside systemctl reboot
   timeout 90 tail -f --pid="$container" /dev/null || die 'the system does not go down for a reboot'
   container= leader=
-  boot_system
+  boot_system die
 }
+# What a container that does not boot means for this run, the first time.
+without_container=skip
+[[ -z ${BOBBIN_REQUIRE_CONTAINER:-} ]] || without_container=die
