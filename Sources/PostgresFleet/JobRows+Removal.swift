@@ -51,7 +51,8 @@ extension JobRows {
       AND NOT EXISTS (SELECT 1 FROM _run AS r WHERE r.job = j._key) \
       AND j._key NOT IN (\(ordered)) \
       AND j._key NOT IN (\(unreleased)) RETURNING j._key)\(parts.joined()), \
-      input AS (DELETE FROM _input AS d USING gone AS g WHERE d.job = g._key) SELECT _key FROM gone
+      input AS (DELETE FROM _input AS d USING gone AS g WHERE d.job = g._key), \
+      loss AS (DELETE FROM _loss AS d USING gone AS g WHERE d.job = g._key) SELECT _key FROM gone
       """, [.keys(jobs.map(\.id.key).sorted())])
   }
 

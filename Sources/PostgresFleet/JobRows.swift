@@ -14,8 +14,8 @@ struct JobRows: Sendable {
   let entity: Entity
   private let coordinatorOrdinal: UInt32
 
-  /// Beyond so many attempts one that was lost with its host is not made up for, so that a job that ends its host
-  /// itself does not do so for ever.
+  /// The loss with its host from which on an attempt is not made up for, so that a job that ends its host itself does
+  /// not do so for ever.
   static let lossLimit = 100
   /// The seconds from 1970 to the beginning of a date's count.
   private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
@@ -276,12 +276,14 @@ struct JobRows: Sendable {
     Request(
       """
       WITH lost AS (DELETE FROM _run WHERE host IN (\(hosts)) RETURNING job, host, attempt, stop, reason), \
+      counted AS (INSERT INTO _loss AS c (job, count) SELECT job, 1 FROM lost \
+      ON CONFLICT (job) DO UPDATE SET count = c.count + 1 RETURNING job, count), \
       noted AS (UPDATE "Job" AS j SET "attempt" = l.attempt, _version = j._version + 1, \
       "state" = CASE WHEN j."state" = 'running' THEN 'available' ELSE j."state" END, \
       "dueAt" = CASE WHEN j."attempt" = 0 THEN NULL ELSE j."dueAt" END, \
-      "maxAttempts" = j."maxAttempts" + CASE WHEN l.attempt < \(lossLimit) THEN 1 ELSE 0 END, \
+      "maxAttempts" = j."maxAttempts" + CASE WHEN c.count < \(lossLimit) THEN 1 ELSE 0 END, \
       \(told(event: "coalesce(l.stop, j.\"stopEvent\")", reason: "coalesce(l.reason, j.\"stopReason\")")) \
-      FROM lost AS l WHERE j._key = l.job) \
+      FROM lost AS l JOIN counted AS c ON c.job = l.job WHERE j._key = l.job) \
       SELECT job, host, attempt FROM lost ORDER BY job
       """, values)
   }

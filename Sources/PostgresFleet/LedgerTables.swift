@@ -7,7 +7,7 @@ struct LedgerTables {
   ///
   /// Until the first release, raise it with every change of a statement below, and of what rows mean to other hosts. From then
   /// on such a change is a migration.
-  static let format = 6
+  static let format = 7
 
   private static let statements = [
     """
@@ -48,6 +48,8 @@ struct LedgerTables {
     CREATE TABLE _input (job bigint, path text COLLATE "C", modified bigint NOT NULL, content bytea NOT NULL, \
     PRIMARY KEY (job, path))
     """,
+    // How often jobs were lost with their hosts; a row goes with its job.
+    "CREATE TABLE _loss (job bigint PRIMARY KEY, count bigint NOT NULL)",
     "CREATE TABLE _pause (kind text, name text, PRIMARY KEY (kind, name))",
     // What does not hold ends the transaction where it is found, so that its statements need one wait only.
     """

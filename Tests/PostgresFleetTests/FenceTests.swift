@@ -142,6 +142,17 @@ struct FenceTests {
     #expect(throws: LedgerError.fenced) { try lead.perform(.beat(host: 1)) }
   }
 
+  @Test(
+    "makes up for the attempt, however many were given back before, until the job was lost too often",
+    arguments: [(losses: 0, attempts: 2), (losses: 98, attempts: 2), (losses: 99, attempts: 1)])
+  func losses(losses: Int, attempts: Int) throws {
+    try fixture.run("UPDATE _run SET attempt = 500")
+    if losses > 0 { try fixture.run("INSERT INTO _loss VALUES (1, \(losses))") }
+    #expect(try lead.perform(takeover).lost?.count == 1)
+    #expect(try fixture.run(#"SELECT "maxAttempts" FROM "Job" WHERE _key = 1"#) == "\(attempts)")
+    #expect(try fixture.run("SELECT count FROM _loss WHERE job = 1") == "\(losses + 1)")
+  }
+
   @Test("does not wait until a clock that was set back has caught up")
   func clockSetBack() throws {
     try fixture.run("UPDATE _beat SET seen = now() + interval '1 hour' WHERE host = 1")
