@@ -56,7 +56,6 @@ final class Service: Sendable {
   private let load: @Sendable () throws -> Settings
   private let queue: DispatchQueue
   private let watchdog: Watchdog
-  private let stopExtension: TimeExtension
   private let state = Mutex(State())
   private var log: DaemonLog { assembly.log }
 
@@ -74,7 +73,6 @@ final class Service: Sendable {
     self.load = load
     queue = DispatchQueue(label: "service")
     watchdog = Watchdog(queue: queue, log: assembly.log)
-    stopExtension = TimeExtension("stopping: writing to disk", queue: queue, log: assembly.log)
   }
 
   // MARK: Start
@@ -305,8 +303,9 @@ final class Service: Sendable {
   ///
   /// - Returns: true if everything merged is on disk.
   private func end(_ engine: Engine) async -> Bool {
-    let isFlushed = await engine.daemon.stop { [stopExtension] in stopExtension.begin() }
-    defer { stopExtension.end() }
+    let flush = TimeExtension("stopping: writing to disk", queue: queue, log: log)
+    defer { flush.end() }
+    let isFlushed = await engine.daemon.stop { flush.begin() }
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       // It blocks until its last replies are sent.
       DispatchQueue(label: "shutdown").async {

@@ -45,16 +45,17 @@ extension Daemon {
   package func hangingParts() -> [String] { progressCheck.look() }
 
   /// The check of the parts without which nothing goes on. Only the writer waits for disks and databases, whose answers take
-  /// their time; what it writes meanwhile counts.
+  /// their time; what it writes meanwhile counts, and so does each question whether a transaction is written.
   static func progressCheck(
-    of scheduler: Scheduler, main: ManagedObjectContext, occupation: OccupationRecorder, writer: ManagedObjectContext
+    of scheduler: Scheduler, main: ManagedObjectContext, occupation: OccupationRecorder, writer: ManagedObjectContext,
+    in membership: Membership?
   ) -> ProgressCheck {
     ProgressCheck([
       .init(name: "the scheduler", call: { scheduler.ping($0) }),
       .init(name: "main", call: { answer in main.perform { _ in answer() } }, work: { occupation.count }),
       .init(
         name: "the writer", patience: 6, call: { answer in writer.perform { _ in answer() } },
-        work: { ProcessActivity.fileBlocks }),
+        work: { ProcessActivity.fileBlocks &+ (membership?.searchCount ?? 0) }),
     ])
   }
 

@@ -136,7 +136,8 @@ package final class Daemon: Sendable {
       stop: { run in membership?.stop(of: run).map { RunningJob.Stop($0) } },
       isAwaited: { [waiters] in waiters.contains([$0]) })
     self.scheduler = scheduler
-    progressCheck = Self.progressCheck(of: scheduler, main: main, occupation: occupation, writer: writer)
+    progressCheck = Self.progressCheck(
+      of: scheduler, main: main, occupation: occupation, writer: writer, in: membership)
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     let clock = RetentionClock(path: paths.clock, log: log)
     let uploads = try Uploads(spool, paths, configuration: configuration, log: log)

@@ -58,6 +58,7 @@ package final class MemberDriver: Sendable {
     var early: [MemberEvent] = []
     /// Hints that are still to be sent, by what is queued on the channel of beats if there are any.
     var hints: Hints?
+    var participant: StoreParticipant?
     var isStopped = false
   }
 
@@ -222,11 +223,19 @@ package final class MemberDriver: Sendable {
   ///
   /// - Parameter host: the number with which it has joined.
   package func participant(_ host: Int) throws(StoreError) -> StoreParticipant {
-    try database.participant(host, spool: self.host.root, log: log) { [weak self] ended in
+    let participant = try database.participant(host, spool: self.host.root, log: log) { [weak self] ended in
       self?.handle(.recorded(ended))
       self?.report(.recorded(ended))
     }
+    state.withLock { $0.participant = participant }
+    return participant
   }
+
+  /// Gives searches for lost answers ten more seconds, as the host is to end.
+  package func limitSearches() { state.withLock { $0.participant }?.limitSearches() }
+
+  /// The number of times that the database was asked in vain about a lost answer.
+  package var searchCount: UInt64 { state.withLock { $0.participant }?.searchCount ?? 0 }
 
   /// The connection for reading beside the member's requests; nil before the host has joined, and after its end.
   package var reader: PostgresLedger? { state.withLock { $0.channels[.runs]?.ledger } }

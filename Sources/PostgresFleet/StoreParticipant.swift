@@ -21,7 +21,7 @@ package final class StoreParticipant: TransactionCompanion {
 
   /// The transactions of one slot, before it is replaced: old versions of its row are left behind.
   private static let slotLife: Int64 = 1_000
-  /// The time for finding out about a lost answer, after which the host ends.
+  /// The time for finding out about a lost answer once the host is to end, after which it ends without.
   private static let searchLimit = Duration.seconds(10)
 
   package let sessionName: String
@@ -31,6 +31,8 @@ package final class StoreParticipant: TransactionCompanion {
   private let ledger: PostgresLedger
   private let recorded: @Sendable ([EndedRun]) -> Void
   private let state = Mutex(State())
+  private let isEnding = Atomic(false)
+  private let searches = Atomic<UInt64>(0)
 
   /// - Parameters:
   ///   - host: the number of the host.
@@ -93,7 +95,8 @@ package final class StoreParticipant: TransactionCompanion {
     state.withLock { $0.ended = ended }
     if ended.isEmpty { return [] }
     let completed = ended.filter { $0.event == .succeeded }.map(\.run.job)
-    return [LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended))]
+    return JobRows.keepStops(of: ended)
+      + [LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended))]
       + (told.isEmpty ? [] : [LedgerStatements.tellSpools(of: told)])
       + (completed.isEmpty ? [] : [InputRows.drop(of: completed)])
   }
@@ -153,20 +156,32 @@ package final class StoreParticipant: TransactionCompanion {
 
   package func isWritten(_ lost: StoreError) throws(StoreError) -> Bool {
     let receipt = receipt(state.withLock { $0 })
-    let end = ContinuousClock.now + Self.searchLimit
     let pause = Latch()
+    var end: ContinuousClock.Instant?
     while true {
       do throws(LedgerError) {
         guard case .outcome(let isWritten) = try ledger.perform(.outcome(of: receipt)) else { throw .contradiction }
         return isWritten
       } catch {
         if error == .fenced { throw fenced }
-        if error.isFinal || ContinuousClock.now >= end { throw lost }
+        if error.isFinal { throw lost }
+      }
+      searches.add(1, ordering: .relaxed)
+      if isEnding.load(ordering: .relaxed) {
+        let limit = end ?? .now + Self.searchLimit
+        if ContinuousClock.now >= limit { throw lost }
+        end = limit
       }
       // The transaction can't go on before this is known, and nobody signals that the server is back.
       _ = pause.wait(for: .milliseconds(200))
     }
   }
+
+  /// Gives searches for lost answers ten more seconds, as the host is to end: the database may be away for hours.
+  package func limitSearches() { isEnding.store(true, ordering: .relaxed) }
+
+  /// The number of times that the database was asked in vain about a lost answer.
+  package var searchCount: UInt64 { searches.load(ordering: .relaxed) }
 
   package func noteWritten() {
     let ended = state.withLock { state in

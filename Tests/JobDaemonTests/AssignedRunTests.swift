@@ -121,6 +121,33 @@ struct AssignedRunTests {
     try await fixture.stop()
   }
 
+  @Test("whose record can't be read for now is not held: a single host waits for its store")
+  func unreadable() async throws {
+    let made = Mutex<FailingStore?>(nil)
+    let fixture = try DaemonFixture(
+      handlers: [
+        ScriptedHandler("first") { _ in
+          made.withLock { $0 }?.failReads(with: [StoreError(.busy, "away for now")])
+          return .object(["n": 1])
+        }, ScriptedHandler("second") { $0.arguments },
+      ],
+      store: PersistentStoreDescription { model, ordinal in
+        let store = FailingStore(model: model, ordinal: ordinal)
+        made.withLock { $0 = store }
+        return store
+      })
+    try fixture.start()
+    try await fixture.run(
+      #"""
+      {"jobs": [
+        {"type": "first", "id": "one"},
+        {"type": "second", "id": "two", "arguments": {"n": {"from": "one", "result": "n"}}, "after": ["one"]}
+      ]}
+      """#)
+    #expect(try fixture.record("two") { $0.currentState } == .completed)
+    try await fixture.stop()
+  }
+
   private final class Desk: Sendable {
     let scheduler: Scheduler
     let isTold = Latch()

@@ -18,9 +18,10 @@ final class DaemonFixture: Sendable {
   /// - Parameters:
   ///   - settings: a configuration; flushes come fast unless it says otherwise.
   ///   - handlers: beside `noop`.
+  ///   - store: the store; nil for SQLite.
   ///   - hostFaultDelays: the first time for which a fault of the host holds a type, and the longest.
   init(
-    _ settings: String = "", handlers: [any JobHandler] = [],
+    _ settings: String = "", handlers: [any JobHandler] = [], store: PersistentStoreDescription? = nil,
     hostFaultDelays: ClosedRange<Duration> = .milliseconds(1) ... .milliseconds(4)
   ) throws {
     folder = try TemporaryDirectory()
@@ -33,7 +34,7 @@ final class DaemonFixture: Sendable {
     let configuration = try Configuration.parse(
       "[Workers]\nCount=2\n[Writer]\nFlushIntervalSec=5ms\n\(settings)\n", file: "test")
     let coordinator = PersistentStoreCoordinator(model: try BuiltInModel.merged(withModelsIn: "/nonexistent"))
-    try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store)))
+    try coordinator.open(store ?? .sqlite(at: URL(fileURLWithPath: paths.store)))
     let log = open("/dev/null", O_WRONLY | O_CLOEXEC)
     var parts = Daemon.Parts(
       paths: paths, configuration: ConfigurationBox(configuration), coordinator: coordinator,

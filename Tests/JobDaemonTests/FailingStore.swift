@@ -7,6 +7,7 @@ import Synchronization
 final class FailingStore: PersistentStore {
   private let store: InMemoryStore
   private let failures = Mutex<[StoreError?]>([])
+  private let readFailures = Mutex<[StoreError]>([])
   private let count = Mutex(0)
   private let beforeSaves = Mutex<[@Sendable () -> Void]>([])
 
@@ -16,6 +17,9 @@ final class FailingStore: PersistentStore {
 
   /// The errors of the next saves, in order; nil lets one succeed.
   func fail(with errors: StoreError?...) { failures.withLock { $0 = errors } }
+
+  /// The errors of the next reads, in order.
+  func failReads(with errors: [StoreError]) { readFailures.withLock { $0 = errors } }
 
   /// Calls back before each of the next saves, on the writer's executor.
   func beforeSaves(_ calls: (@Sendable () -> Void)...) { beforeSaves.withLock { $0 = calls } }
@@ -40,7 +44,10 @@ final class FailingStore: PersistentStore {
     from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
   ) throws -> Result { try store.transaction(from: origin, body) }
 
-  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try store.read(body) }
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    if let error = readFailures.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw error }
+    return try store.read(body)
+  }
 
   func close(returning unused: [KeyBlock]) throws(StoreError) { try store.close(returning: unused) }
 }

@@ -3,6 +3,7 @@ import Jobs
 import ObjectGraph
 import PostgresTesting
 import Synchronization
+import SystemSupport
 import Testing
 
 @testable import Fleet
@@ -114,6 +115,44 @@ struct LostAnswerTests {
     #expect(try fixture.run(#"SELECT count(*) FROM "Image""#) == "1")
     #expect(try fixture.run("SELECT count(*) FROM _inbox WHERE kind = 'ended'") == "1")
     #expect(try fixture.run("SELECT number FROM _session WHERE slot = -1") == "2")
+  }
+
+  @Test(
+    "of a save is waited for however long the server is away, and some seconds only by a host that is to end",
+    arguments: [false, true])
+  func longOutage(isEnding: Bool) throws {
+    let coordinator = PersistentStoreCoordinator(model: fixture.model)
+    try coordinator.open(.postgresql(url: url))
+    let store = try #require(try coordinator.openStore() as? PostgresStore)
+    let other = try CuttingProxy(to: fixture.database.socketFolder)
+    let folder = other.socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    let fleet = try FleetDatabase(
+      "postgresql://postgres@\(folder)/\(fixture.database.name)", job: fixture.job,
+      coordinatorOrdinal: FleetFixture.ordinal, release: LedgerRelease("1.0"))
+    let participant = try fleet.participant(1, spool: "a") { _ in }
+    store.accompanyTransactions(by: participant)
+    let isOver = Latch()
+    let code = Mutex<StoreError.Code?>(nil)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let proxy = proxy
+    context.perform { context in
+      defer { isOver.open() }
+      do {
+        let job = try #require(try context.fetch(FetchRequest<Job>(ids: ["j"])).first)
+        (job.currentState, job.attempt) = (.completed, 1)
+        other.isolate()
+        proxy.cutNext(.afterCommit)
+        try context.save()
+      } catch { code.withLock { $0 = (error as? StoreError)?.code } }
+    }
+    // Longer than a host that is to end asks.
+    #expect(!isOver.wait(for: .seconds(12)))
+    #expect(participant.searchCount > 0)
+    if isEnding { participant.limitSearches() } else { other.restore() }
+    #expect(isOver.wait(for: .seconds(30)))
+    #expect(code.withLock { $0 } == (isEnding ? .inputOutput : nil))
+    #expect(try fixture.run(#"SELECT "state" || "attempt" FROM "Job""#) == "completed1")
+    other.restore()
   }
 
   @Test("is no lost answer where there is no server: nothing was written")

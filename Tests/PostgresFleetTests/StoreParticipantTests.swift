@@ -80,6 +80,19 @@ struct StoreParticipantTests {
     #expect(ended.map(\.run) == runs && recorded.keys == [1, 2])
   }
 
+  @Test("keeps what a job was told that fails at that moment, for its next attempt")
+  func told() async throws {
+    try fixture.run("UPDATE _run SET stop = 'cancelled', reason = 'enough'")
+    try await change("job1") {
+      ($0.currentState, $0.attempt, $0.dueAt) = (.retryable, 1, Date())
+      $0.setPendingStop(nil)
+    }
+    try await change("job2") { ($0.currentState, $0.attempt) = (.completed, 1) }
+    let told = try fixture.run(#"SELECT string_agg(concat(id, "stopEvent", "stopReason"), ',' ORDER BY id) FROM "Job""#)
+    #expect(told == "job1cancelledenough,job2")
+    #expect(try fixture.run("SELECT count(*) FROM _run") == "0")
+  }
+
   @Test("leaves runs of jobs alone of which it changes something else")
   func otherChanges() async throws {
     try await change("job1") { $0.cursor = "half" }

@@ -33,10 +33,17 @@ extension SystemTests {
     }
 
     @Test(
-      "A last flush that a slow disk takes its time for gets more time, and is whole", .enabled(if: Tracer.canTrace))
-    func slowFlush() async throws {
+      "A last flush that a slow disk takes its time for gets more time, also after a reload of models, and is whole",
+      .enabled(if: Tracer.canTrace), arguments: [false, true])
+    func slowFlush(isReloaded: Bool) async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=1h\n")
       let daemon = try await DaemonProcess.ready(root)
+      if isReloaded {
+        let entity = #"<entity name="More"><attribute name="n" optional="YES" attributeType="Double"/></entity>"#
+        try root.write(TestModel.model(entity), to: root.paths.models + "/More.xcdatamodel/contents")
+        try await daemon.reload()
+        #expect(daemon.logText.contains("taking new models"), "\(daemon.logText)")
+      }
       let jobs = "{\"jobs\": [" + Array(repeating: Self.noop, count: 60).joined(separator: ",") + "]}"
       #expect(try await daemon.request("POST", "/v1/jobs", body: jobs).status == 202)
       let tracer = try await Tracer.attach(

@@ -92,7 +92,7 @@ struct JobEngine: Sendable {
     return JobExecution(
       jobID: specification.id ?? "", specification: specification, attempt: attempt, submitter: submitter,
       context: context, objectID: id, payloadDirectory: payloadDirectory, cursor: cursor,
-      copies: membership.map { membership in InputCopies { try membership.input($0, of: id) } },
+      copies: membership.map { membership in InputCopies { try membership.reader().input($0, of: id) } },
       uploads: uploads, isReverting: isReverting,
       isCurrent: { [weak job] in !isAttempt || job?.isAbandoned == false },
       isToldToEnd: { [weak job] in job?.stop != nil },

@@ -135,6 +135,7 @@ final class Membership: Sendable {
       return state.admission
     }
     admission?.answer(.ended)
+    driver?.limitSearches()
     removal.close()
   }
 
@@ -148,6 +149,9 @@ final class Membership: Sendable {
       log.notice("the fleet's database was not told of the end (\(error)); the other hosts notice it in 4 seconds")
     }
   }
+
+  /// The number of times that the database was asked in vain whether the writer's transaction is there.
+  var searchCount: UInt64 { driver?.searchCount ?? 0 }
 
   // MARK: Reports
 
@@ -312,11 +316,6 @@ final class Membership: Sendable {
   func reader() throws(StoreError) -> PostgresLedger {
     guard let reader = driver?.reader else { throw StoreError(.unavailable, "this host is not in the fleet now") }
     return reader
-  }
-
-  /// Reads the copy of an input that came with a job; nil if there is none.
-  func input(_ path: String, of job: ManagedObjectID) throws(StoreError) -> InputCopy? {
-    try reader().input(path, of: job)
   }
 
   /// Has jobs written to the ledger, and waits for that, at most a minute.

@@ -38,6 +38,10 @@ actor Worker {
     let attempt: CurrentAttempt
     do {
       attempt = try await begin(job)
+    } catch let error as StoreError where error.isTransient {
+      // Another host of the fleet may be able to read it.
+      if job.run == nil, await engine.flusher.waitUntilWritable() { return await run(job) }
+      return engine.endUnrecorded(job, .interrupted)
     } catch {
       return await recorder.recordUnstarted(job, error, on: executor)
     }
