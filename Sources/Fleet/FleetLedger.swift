@@ -99,8 +99,8 @@ package enum LedgerRequest: Sendable {
   /// silence`, which is the decision, since a beat waits for that row and then finds none; marks it lost, deletes its
   /// sessions, its runs, and has their jobs wait again. Answered by ``LedgerReply/tookOver(_:)`` or ``LedgerReply/refused``.
   case fence(host: Int, silence: Int64, Receipt)
-  /// Does the same at once with whoever is alive under a root, whose lock the caller holds. Answered by
-  /// ``LedgerReply/written``.
+  /// Does the same at once with whoever is alive under a root, whose lock the caller holds, and leaves connections that are
+  /// idle, over which a store is still to be closed. Answered by ``LedgerReply/written``.
   case bury(root: String)
 }
 

@@ -64,7 +64,7 @@ struct LedgerTransaction {
         [LedgerStatements.fence(receipt)] + Takeover.silent(host, for: silence, fleet: fleet))
       return .tookOver(jobs.runs(results[1 + Takeover.runsPlace]))
     case .bury(let root):
-      try commit(Takeover.burial(under: root, fleet: fleet))
+      try commit(Takeover.burial(under: root, fleet: fleet, sparesIdle: true))
       return .written
     }
   }

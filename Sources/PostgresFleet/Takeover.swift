@@ -34,13 +34,15 @@ struct Takeover {
   }
 
   /// All that are alive under a root, whose lock the caller holds; the lead is told.
-  static func burial(under root: String, fleet: String) -> [Request] {
+  ///
+  /// - Parameter sparesIdle: true to end only backends that are at work; a host that leaves by itself closes its store later.
+  static func burial(under root: String, fleet: String, sparesIdle: Bool = false) -> [Request] {
     let takeover = Takeover("SELECT number FROM _host WHERE root = $1 AND state = 'alive'", [.text(root)], fleet: fleet)
     let beats = Request("DELETE FROM _beat WHERE host IN (\(takeover.hosts))", takeover.values)
     let news = Request(
       "INSERT INTO _inbox (kind, host) SELECT 'buried', number FROM (\(takeover.hosts)) AS h ORDER BY number",
       takeover.values)
-    return takeover.requests(first: beats, last: [news])
+    return takeover.requests(first: beats, last: [news], sparesIdle: sparesIdle)
   }
 
   /// The decision: a beat waits for its host's row, and then finds none.
@@ -55,7 +57,7 @@ struct Takeover {
 
   /// The statements in this order: ending the backends frees what a silent host has locked; the host's row keeps a new
   /// slot from being made meanwhile; and who has still written when its session goes has ended its runs.
-  private func requests(first: Request, last: [Request] = []) -> [Request] {
+  private func requests(first: Request, last: [Request] = [], sparesIdle: Bool = false) -> [Request] {
     let prefix = "$\(values.count + 1)"
     return [
       first,
@@ -63,7 +65,8 @@ struct Takeover {
         """
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() \
         AND usename = current_user AND pid <> pg_backend_pid() AND split_part(application_name, '/', 1) = \(prefix) \
-        AND split_part(application_name, '/', 2) IN (SELECT h.number::text FROM (\(hosts)) AS h (number))
+        AND split_part(application_name, '/', 2) IN (SELECT h.number::text FROM (\(hosts)) AS h (number))\
+        \(sparesIdle ? " AND state <> 'idle'" : "")
         """, values + [.text(fleet)]),
       Request("SELECT 1 FROM _host WHERE number IN (\(hosts)) FOR UPDATE", values),
       Request("DELETE FROM _session WHERE host IN (\(hosts))", values),

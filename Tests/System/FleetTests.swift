@@ -93,6 +93,7 @@ extension SystemTests {
       try root.write(#"{"type": "noop", "id": "behind"}"#, to: behind)
       #expect(try await daemon.tool("submit", behind).code == 0)
       #expect(try await daemon.stop() == .exited(code: 0))
+      #expect(!daemon.logText.contains("the store can't be closed"), "\(daemon.logText)")
       let next = try await DaemonProcess.ready(root)
       #expect(try await next.tool("resume", "--all").code == 0)
       try await next.waitUntilSpoolIsEmpty()
