@@ -60,7 +60,7 @@ struct HotFolderStateTests {
   func oneJob() {
     var state = HotFolderState(settle: .zero)
     state.expect("job", for: path)
-    #expect(state.isExpected("job"))
+    #expect(state.expectedCount == 1)
     state.sight(path, at: at(0))
     #expect(state.next(at: at(0)) == .rest(until: nil))
     state.remember(path, form(1), digest: 7)

@@ -309,6 +309,26 @@ extension SystemTests {
       #expect(try await jobs("batch, submitter") == ["ann|4001"])
     }
 
+    @Test("A file whose failed job is put back is deleted when that is completed")
+    func putBack() async throws {
+      let cause = root.directory.path("cause")
+      try root.write("", to: cause)
+      try root.write(
+        "[Handler]\nType=test\nExecStart=/bin/sh -c \"test ! -e \(cause) || exit 65\"\n",
+        to: root.paths.handlers + "/test.conf")
+      try root.write("{type: 'test'}", to: template)
+      try define("Settle=0\nAfterwards=delete")
+      let daemon = try await DaemonProcess.ready(root)
+      try put("a")
+      try await wait(for: 1, of: daemon)
+      #expect(try await jobs("state") == ["discarded"] && exists("in/a"))
+      try FileManager.default.removeItem(atPath: cause)
+      let retried = try await daemon.tool("retry", "--state", "discarded")
+      #expect(retried.code == 0, "\(retried.errors)")
+      try await daemon.wait { _ in !FileManager.default.fileExists(atPath: self.folder + "/a") }
+      #expect(try await jobs("state") == ["completed"])
+    }
+
     @Test("A mistake in a template is found before it matters")
     func mistake() async throws {
       try root.write("{type: 'noop',\n arguments: {input: '{pat}'}}", to: template)

@@ -52,6 +52,28 @@ extension SystemTests {
       #expect(try await send(.member, again, Self.jobs(3)) == 202)
     }
 
+    @Test("Files of a hot folder whose owner has too many jobs wait until some have ended")
+    func hotFolder() async throws {
+      let root = try DaemonRoot(Self.settings)
+      let folder = root.directory.path("in")
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try #require(chmod(root.directory.path, 0o755) == 0)
+      try root.write("{type: 'noop'}", to: root.directory.path("template.json5"))
+      try root.write(
+        "[Folder]\nPath=\(folder)\nJob=\(root.directory.path("template.json5"))\nSettle=0\n",
+        to: root.paths.hotFolders + "/in.conf")
+      let wrapper = try OtherUser.memberGroupWrapper(root)
+      let daemon = try await DaemonProcess.ready(root, wrapper: wrapper)
+      #expect(try await OtherUser.member.request(daemon, "/v1/jobs", ["--data-binary", Self.jobs(3)]) == 202)
+      let hidden = folder + "/.hidden"
+      try root.write("text", to: hidden)
+      try #require(chown(hidden, OtherUser.member.user, OtherUser.member.group) == 0)
+      try #require(rename(hidden, folder + "/file") == 0)
+      try await daemon.waitForLog("files wait: its user would have 4 jobs in files that are not finished")
+      #expect(try await daemon.tool("cancel", "--state", "scheduled").code == 0)
+      try await daemon.waitForLog("job in-file-")
+    }
+
     private func drop(_ text: String, as name: FileName, of user: OtherUser, in root: DaemonRoot) throws {
       let path = root.paths.spoolTemporary + "/drop"
       try root.write(text, to: path)

@@ -15,8 +15,10 @@ import SystemSupport
 final class HotFolderRunner: Sendable {
   /// The delay before what could not be done is tried again.
   private static let retryDelay = Duration.seconds(1)
+  /// The same for a file whose owner has too many unfinished jobs.
+  private static let quotaDelay = Duration.seconds(10)
 
-  /// A file whose job is under way.
+  /// A file whose job is under way, or has failed and may be put back.
   private struct Submitted {
     let path: InnerPath
     let form: FileForm
@@ -88,7 +90,7 @@ final class HotFolderRunner: Sendable {
   func note(_ finished: [FinishedJob]) {
     let isConcerned = state.withLock { state in
       let count = state.outcomes.count
-      for job in finished where state.decisions.isExpected(job.id) {
+      for job in finished where state.submitted[job.id] != nil {
         state.outcomes.append((job.id, job.state))
         if job.state == .completed { state.counts.completed += 1 } else { state.counts.failed += 1 }
       }
@@ -250,10 +252,10 @@ final class HotFolderRunner: Sendable {
     } catch let error as SystemError where [.noEntry, .symbolicLink, .notDirectory].contains(error.code) {
       // It was removed meanwhile.
       return
-    } catch let error as SystemError where !error.isLasting {
+    } catch let error where (error as? SystemError)?.isLasting == false || error is StoreError {
       retry(path, because: error)
-    } catch let error as StoreError {
-      retry(path, because: error)
+    } catch let error as SpoolQuota.Refusal {
+      retry(path, after: Self.quotaDelay, because: error)
     } catch let error as AdmissionRefusal {
       refuse(path, error.reason)
     } catch {
@@ -271,7 +273,10 @@ final class HotFolderRunner: Sendable {
       state.submitted[id] = Submitted(path: path, form: file.form, digest: file.digest)
     }
     do {
-      if let known = try jobs.known(id) {
+      var entry = try jobs.known(id)
+      // One that was released since has its outcome on record.
+      if let job = entry, !job.state.isFinal, !jobs.isUnfinished(job.objectID) { entry = try jobs.known(id) }
+      if let known = entry {
         guard known.origin?.submitter == Int64(file.submitter) else {
           throw HotFile.Refusal(description: "its ID \(id) is that of another user's job; touch the file")
         }
@@ -306,9 +311,9 @@ final class HotFolderRunner: Sendable {
     }
   }
 
-  private func retry(_ path: InnerPath, because error: any Error) {
+  private func retry(_ path: InnerPath, after delay: Duration = retryDelay, because error: any Error) {
     tell("files wait: \(error)")
-    state.withLock { $0.decisions.retry(path, at: .now + Self.retryDelay) }
+    state.withLock { $0.decisions.retry(path, at: .now + delay) }
   }
 
   // MARK: Afterwards
@@ -324,6 +329,9 @@ final class HotFolderRunner: Sendable {
       guard let file = state.withLock({ $0.submitted.removeValue(forKey: id) }) else { continue }
       if !isGone(file, afterwards: outcome) {
         let line = state.withLock { state in
+          // Somebody may put the job back, which may be completed then.
+          let hasRoom = state.submitted.count < 2 * HotFolderState.capacity
+          if hasRoom && outcome != .completed { state.submitted[id] = file }
           // One whose job failed is taken again also with the same content, when it is written or touched.
           state.decisions.remember(file.path, file.form, digest: outcome == .completed ? file.digest : 0)
           return state.decisions.memory.line(of: file.path)

@@ -179,9 +179,6 @@ struct HotFolderState {
     expectedIDs[path] = id
   }
 
-  /// Returns true if the job is one of this folder's that is under way.
-  func isExpected(_ id: String) -> Bool { expected[id] != nil }
-
   /// Notes that a job is over, or was never begun.
   mutating func finish(_ id: String, at now: Moment) {
     guard let job = expected.removeValue(forKey: id) else { return }

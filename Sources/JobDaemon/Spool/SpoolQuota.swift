@@ -9,7 +9,10 @@ import SystemSupport
 /// `new/` and `payload/` is the file system's to limit. Root and the daemon's own user may have any number.
 final class SpoolQuota: Sendable {
   /// The reason why a file is refused.
-  struct Refusal: Error { let reason: String }
+  struct Refusal: Error, CustomStringConvertible {
+    let reason: String
+    var description: String { reason }
+  }
 
   /// The jobs and bytes of a file, or of all files of a user.
   struct Size: Sendable, Equatable {
