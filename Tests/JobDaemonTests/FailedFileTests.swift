@@ -30,6 +30,23 @@ struct FailedFileTests {
     #expect(Set(files.map(\.name)).isSuperset(of: ["old", "older", "many99"]) && files.count == 12)
   }
 
+  @Test("A reason whose file was taken away is removed and counted as a file")
+  func reasonAlone() throws {
+    let folder = try TemporaryDirectory()
+    let spool = try Spool(Paths(root: folder.path))
+    let long = FileName(bytes: [UInt8](repeating: 0x78, count: 255))
+    for name in ["a", "b", long] {
+      try spool.current.writeDurably(name, Data())
+      try spool.refuse(name, in: spool.current, reasons: ["for a reason"])
+    }
+    for name in ["a", long] { try spool.failed.unlink(name) }
+    try spool.failed.makeDirectory("folder.reason")
+    let files = try FailedFile.all(in: spool.failed)
+    #expect(Set(files.map(\.name)) == ["a.reason", "b", long.reasonName])
+    for file in files { try file.remove(from: spool.failed) }
+    #expect(try spool.failed.entries() == ["folder.reason"])
+  }
+
   @Test("A file goes with its reason; what has none, and folders, stay")
   func removing() throws {
     let folder = try TemporaryDirectory()

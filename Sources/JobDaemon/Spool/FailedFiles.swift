@@ -85,7 +85,7 @@ final class FailedFiles: Sendable {
   }
 }
 
-/// A file in `failed/`, with the reason beside it.
+/// A file in `failed/` with the reason beside it, or a reason whose file was taken away.
 struct FailedFile: Sendable, Equatable {
   let name: FileName
   /// The user whose job file it was.
@@ -97,9 +97,14 @@ struct FailedFile: Sendable, Equatable {
   static func all(in folder: Directory) throws(SystemError) -> [FailedFile] {
     let names = Set(try folder.entries().filter { !$0.isHidden })
     var files: [FailedFile] = []
-    for name in names where name.reasonName != name && names.contains(name.reasonName) {
+    // A long name is shortened in that of its reason.
+    let reasons = Set(names.lazy.filter { $0.reasonName != $0 }.map(\.reasonName))
+    for name in names {
+      let isAlone = name.reasonName == name || !names.contains(name.reasonName)
+      if isAlone && (reasons.contains(name) || !name.matches("*.reason")) { continue }
       do throws(SystemError) {
-        let (status, reason) = (try folder.status(of: name), try folder.status(of: name.reasonName))
+        let status = try folder.status(of: name)
+        let reason = isAlone ? status : try folder.status(of: name.reasonName)
         if status.kind == .directory { continue }
         files.append(
           FailedFile(
