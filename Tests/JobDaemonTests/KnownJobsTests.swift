@@ -1,6 +1,8 @@
+import Foundation
 import JobSchedule
 import Jobs
 import ObjectGraph
+import SystemSupport
 import Testing
 
 @testable import JobDaemon
@@ -49,6 +51,31 @@ struct KnownJobsTests {
     for number in 0..<3 { _ = try insert("j\(number * 1_200)", .completed) }
     let known = try known((0..<2_500).map { "j\($0)" })
     #expect((0..<2_500).filter { known["j\($0)"] != nil } == [0, 1_200, 2_400])
+  }
+
+  @Test("An ID of a schedule's firing is the daemon's own to give, unless the job is known")
+  func firings() throws {
+    _ = try insert("nightly@2026-11-24T03:00:00Z", .completed)
+    let file = { (id: String, user: UInt32) in
+      AdmissionCandidate(
+        file: ClaimedFile(name: "a.json", data: Data(), submitter: user),
+        contents: JobFile(lines: [JobSpecification(type: "noop", id: id)]))
+    }
+    let refusal = { (id: String, user: UInt32) throws -> String? in
+      let candidate = file(id, user)
+      let known = try self.known([id])
+      do throws(AdmissionRefusal) {
+        try known.check(candidate.contents.jobs, of: candidate)
+        return nil
+      } catch { return error.reason }
+    }
+    let next = "nightly@2026-11-25T03:00:00Z"
+    for id in [next, next + ".1", next + "#pack"] {
+      #expect(try refusal(id, 7)?.hasPrefix("the ID \"\(id)\" is kept for the schedule nightly; ") == true)
+      #expect(try refusal(id, Credentials.effectiveUser) == nil)
+    }
+    #expect(try refusal("nightly@2026-11-24T03:00:00Z", 7) == nil)
+    #expect(try refusal("mail@example.org", 7) == nil)
   }
 
   @Test("The jobs that a job waits for are those that are known")

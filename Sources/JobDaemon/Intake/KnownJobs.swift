@@ -4,6 +4,7 @@ import JobSchedule
 import Jobs
 import ObjectGraph
 import SystemSupport
+import Timetable
 
 /// The known jobs, by their IDs.
 struct KnownJobs {
@@ -83,7 +84,15 @@ struct KnownJobs {
   func check(_ jobs: [JobSpecification], of candidate: AdmissionCandidate) throws(AdmissionRefusal) {
     let submitter = candidate.file.submitter
     for job in jobs {
-      guard let id = job.id, let entry = entries[id], let known = entry.origin else { continue }
+      guard let id = job.id else { continue }
+      guard let entry = entries[id] else {
+        // Or else anybody could have a firing that is to come recognized as one that was.
+        if let firing = Firing(ofJob: id), submitter != Credentials.effectiveUser, !candidate.isTakenUp {
+          throw .reserved(id, firing)
+        }
+        continue
+      }
+      guard let known = entry.origin else { continue }
       let mayReplaceAny = job.replaces && (submitter == 0 || submitter == Credentials.effectiveUser)
       if known.submitter != Int64(submitter) && !mayReplaceAny { throw .taken(id, "another user's job") }
       if job.replaces || mayBeOf(candidate, entry) { continue }
@@ -196,6 +205,13 @@ struct EarlyEnd: Error {
 }
 
 extension AdmissionRefusal {
+  fileprivate static func reserved(_ id: String, _ firing: Firing) -> AdmissionRefusal {
+    let schedule = displayName(firing.schedule)
+    return AdmissionRefusal(
+      reason: "the ID \"\(displayName(id))\" is kept for the schedule \(schedule); choose another one, or have it fire "
+        + "with `bobbinctl run \(schedule)`")
+  }
+
   /// - Parameter owner: who or what has the ID.
   fileprivate static func taken(_ id: String, _ owner: String) -> AdmissionRefusal {
     AdmissionRefusal(reason: "the ID \"\(displayName(id))\" is that of \(owner); choose another one")
