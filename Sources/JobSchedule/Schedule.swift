@@ -151,7 +151,7 @@ package struct Schedule: Sendable {
     return true
   }
 
-  private mutating func enter(_ state: JobState, _ slot: Int) {
+  mutating func enter(_ state: JobState, _ slot: Int) {
     count(slot, -1)
     jobs[slot]?.state = state
     count(slot, 1)

@@ -475,4 +475,25 @@ struct ScheduleTests {
     for _ in all { read += page(.following(read.last?.key ?? .min, limit: limit)) }
     #expect(read == all)
   }
+
+  @Test("A suspended job does not run, and goes back to its place and its time")
+  func suspension() throws {
+    var test = TestSchedule()
+    let retried = test.add("retried")
+    #expect(test.next() == retried)
+    test.end(retried, .failed, delay: 5_000)
+    let first = test.add("first")
+    test.wait(10)
+    let second = test.add("second")
+    let (one, other) = (test.schedule.suspend(first), test.schedule.suspend(retried))
+    let suspensions = try [#require(one), #require(other)]
+    test.wait(10)
+    for suspension in suspensions { test.schedule.end(suspension, at: test.now) }
+    #expect(test.schedule.state(of: retried) == .retryable)
+    #expect(test.all() == [first, second])
+    test.wait(5_000)
+    #expect(test.next() == retried)
+    let unknown = test.schedule.suspend(retried)
+    #expect(unknown == nil, "it runs")
+  }
 }

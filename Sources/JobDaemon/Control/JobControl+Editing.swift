@@ -38,11 +38,9 @@ extension JobControl {
     if replacements.contains(id) || reverting.contains(id) { throw EditRefusal.replacing(name) }
     let arguments = try newArguments(edit, of: id, name)
     // So that no worker begins it with the old ones meanwhile.
-    let mustHold = state != .held
-    if mustHold, !engine.scheduler.change({ schedule, _ in schedule.hold(id) }) {
-      throw EditRefusal.impossible(name, .running)
-    }
-    defer { if mustHold { engine.scheduler.change { _ = $0.resume(id, at: $1) } } }
+    let suspension = state == .held ? nil : engine.scheduler.change { schedule, _ in schedule.suspend(id) }
+    if state != .held && suspension == nil { throw EditRefusal.impossible(name, .running) }
+    defer { if let suspension { engine.scheduler.change { $0.end(suspension, at: $1) } } }
     try change(id) { job in
       // A later attempt would go on, with other arguments, where an earlier one has stopped.
       if edit.changesArguments && Reversion.isNeeded(job) { throw EditRefusal.begun(name) }
