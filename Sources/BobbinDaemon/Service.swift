@@ -83,7 +83,7 @@ final class Service: Sendable {
       number == SIGHUP ? reload() : stop()
     }
     state.withLock { $0.signals = signals }
-    try begin(settings, on: opened)
+    try begin(settings, on: opened, isContinued: false)
     if let interval = try ServiceManager.watchdogInterval() {
       // Nothing can hang that is not there, while models are being taken.
       watchdog.begin(interval) { [self] in state.withLock { $0.engine?.daemon }?.hangingParts() ?? [] }
@@ -94,9 +94,13 @@ final class Service: Sendable {
   }
 
   /// Starts a daemon and its status server.
-  private func begin(_ settings: Settings, on opened: StoreOpening.Opened) throws {
+  ///
+  /// - Parameter isContinued: true if another daemon has ended for this one.
+  private func begin(_ settings: Settings, on opened: StoreOpening.Opened, isContinued: Bool) throws {
     warn(of: settings)
-    let daemon = try Daemon(assembly.parts(settings, on: opened)) { [log] failure in
+    var parts = try assembly.parts(settings, on: opened)
+    parts.isContinued = isContinued
+    let daemon = try Daemon(parts) { [log] failure in
       // Nothing more may be acknowledged, so the end is immediate.
       switch failure {
       case .storeFailure(let message):
@@ -117,6 +121,7 @@ final class Service: Sendable {
     let servers =
       try [status.server(on: listeners.unix.descriptor)] + listeners.tcp.map { try status.server(on: $0.descriptor) }
     try daemon.start()
+    if let full = opened.fullDisk { daemon.tellOfFullStore(full.error, since: full.since) }
     for server in servers { try server.start() }
     let engine = Engine(daemon: daemon, servers: servers, coordinator: opened.coordinator, settings: settings)
     state.withLock { $0.engine = engine }
@@ -263,7 +268,7 @@ final class Service: Sendable {
       let opened: StoreOpening.Opened
       do { opened = try result.get() } catch { return refused(error) }
       state.withLock { $0.stage = .starting }
-      do { try begin(settings, on: opened) } catch { fail(error) }
+      do { try begin(settings, on: opened, isContinued: true) } catch { fail(error) }
       state.withLock { $0.engine }?.daemon.untakenModels = reasons
       log.notice("reloaded")
       run()

@@ -22,6 +22,13 @@ final class StoreOpening: Sendable {
     let coordinator: PersistentStoreCoordinator
     /// The database that it shares with other hosts; nil if it has a store of its own.
     let fleet: FleetDatabase?
+    /// Since when the disk was full, if it had to be waited for, and the error that told so.
+    var fullDisk: FullDisk?
+  }
+
+  struct FullDisk: Sendable {
+    let error: any Error
+    let since: Date
   }
 
   private static let interval = Duration.seconds(3)
@@ -29,6 +36,7 @@ final class StoreOpening: Sendable {
   private struct State {
     var locks: [FileLock]?
     var isWaiting = false
+    var fullDisk: FullDisk?
     var signals: SignalSource?
   }
 
@@ -63,7 +71,7 @@ final class StoreOpening: Sendable {
   func begin(
     _ model: ManagedObjectModel, completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
   ) {
-    state.withLock { $0.isWaiting = false }
+    state.withLock { ($0.isWaiting, $0.fullDisk) = (false, nil) }
     queue.async { self.attempt(model, completion) }
   }
 
@@ -75,7 +83,12 @@ final class StoreOpening: Sendable {
       tellOfWait(error)
       queue.async(after: Self.interval) { self.attempt(model, completion) }
     } else {
-      completion(result)
+      completion(
+        result.map { opened in
+          var opened = opened
+          opened.fullDisk = state.withLock(\.fullDisk)
+          return opened
+        })
     }
   }
 
@@ -93,13 +106,17 @@ final class StoreOpening: Sendable {
   }
 
   private static func isTransient(_ error: any Error) -> Bool {
-    let code = (error as? StoreError)?.code
-    return code == .full || code == .unavailable || (error as? SystemError)?.isFullDisk == true
+    isFull(error) || (error as? StoreError)?.code == .unavailable
+  }
+
+  private static func isFull(_ error: any Error) -> Bool {
+    (error as? StoreError)?.code == .full || (error as? SystemError)?.isFullDisk == true
   }
 
   private func tellOfWait(_ error: any Error) {
     let isFirst = state.withLock { state in
       defer { state.isWaiting = true }
+      if Self.isFull(error), state.fullDisk == nil { state.fullDisk = FullDisk(error: error, since: Date()) }
       return !state.isWaiting
     }
     if isFirst { log.error("the store can't be opened; trying again every few seconds: \(error)", as: .storeNotOpened) }

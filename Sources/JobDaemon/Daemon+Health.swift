@@ -1,3 +1,4 @@
+package import Foundation
 import JobSchedule
 import ObjectGraph
 import SystemSupport
@@ -57,6 +58,11 @@ extension Daemon {
         name: "the writer", patience: 6, call: { answer in writer.perform { _ in answer() } },
         work: { ProcessActivity.fileBlocks &+ (membership?.searchCount ?? 0) }),
     ])
+  }
+
+  /// Tells operators that the store could not be opened until now, as its disk was full.
+  package func tellOfFullStore(_ error: any Error, since: Date) {
+    notices.tell([Notice(fullStore: "\(error)", since: since, until: Date())])
   }
 
   /// Claims no files until the store can be written again.

@@ -30,6 +30,8 @@ package final class Daemon: Sendable {
     /// The database that it shares with other hosts; nil if it has a store of its own.
     package var fleet: FleetDatabase?
     package var schedules: [ScheduledFile]
+    /// True if an earlier daemon of the process has ended only now, for this one.
+    package var isContinued = false
     package var log: DaemonLog
     /// The first time for which a fault of this host holds a type, and the longest.
     package var hostFaultDelays = Duration.seconds(1) ... .seconds(60)
@@ -89,7 +91,7 @@ package final class Daemon: Sendable {
   private let fleetJobs: FleetJobs?
   private let fleetAdmission: FleetAdmission?
   private let killLeftovers: @Sendable () throws -> Int
-  private let firstSchedules: [ScheduledFile]
+  private let firstSchedules: (files: [ScheduledFile], areContinued: Bool)
   private let memoryReturn: MemoryReturn
   let progressCheck: ProgressCheck
   let started = Date()
@@ -109,7 +111,7 @@ package final class Daemon: Sendable {
   package init(_ parts: Parts, onFatal: @escaping @Sendable (FatalFailure) -> Void) throws {
     (paths, configuration, log, coordinator) = (parts.paths, parts.configuration, parts.log, parts.coordinator)
     killLeftovers = parts.killLeftovers
-    firstSchedules = parts.schedules
+    firstSchedules = (parts.schedules, parts.isContinued)
     let settings = configuration.value
     let occupation = OccupationRecorder()
     mainOccupation = occupation
@@ -229,7 +231,7 @@ package final class Daemon: Sendable {
     try spool.countFiles(recovery.files)
     try intake.begin(known: recovery.files, replacing: recovery.replacing)
     hotFolders.replace(configuredFolders)
-    try schedules.begin(firstSchedules)
+    try schedules.begin(firstSchedules.files, isContinued: firstSchedules.areContinued)
     try copier.begin(configuration.value.store)
     retention.runSoon()
     failedFiles.runSoon()
@@ -254,7 +256,7 @@ package final class Daemon: Sendable {
     try spool.countFiles([:])
     try intake.begin(known: [:])
     hotFolders.replace(configuredFolders)
-    try schedules.begin(firstSchedules)
+    try schedules.begin(firstSchedules.files, isContinued: firstSchedules.areContinued)
     failedFiles.runSoon()
   }
 

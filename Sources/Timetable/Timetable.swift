@@ -8,8 +8,6 @@ package struct Timetable: Sendable {
     package let firing: Firing
     /// The firing for whose jobs those of this one are to wait.
     package let previous: Firing?
-    /// The schedule's place before this firing: what is kept until its jobs are submitted.
-    let place: Record
   }
 
   /// Moments of a schedule that passed, and nothing fired.
@@ -33,13 +31,21 @@ package struct Timetable: Sendable {
     var last: Int64
     /// The last that was submitted.
     var fired: Firing?
+    /// The moment of the firing whose jobs are to be submitted; nothing else fires before.
+    var due: Int64?
     /// The moment that is due next; nil if it never fires again.
     var next: Int64?
     /// The next moment, and how much it is put off.
     var alarm: Int64?
     var isPaused = false
 
-    var place: Record { Record(last: last, fired: fired?.time, isPaused: isPaused) }
+    var place: Record { Record(last: last, fired: fired?.time, due: due, isPaused: isPaused) }
+
+    /// The firing of a moment; if its jobs wait for those before, with the firing that it follows.
+    func order(at time: Int64) -> Order {
+      let firing = Firing(schedule: rule.name, time: time)
+      return Order(firing: firing, previous: rule.overlap == .queue && fired != firing ? fired : nil)
+    }
   }
 
   private var entries: [String: Entry] = [:]
@@ -54,68 +60,98 @@ package struct Timetable: Sendable {
   package init(seed: UInt64) { self.seed = seed }
 
   /// The time at which ``advance(to:isUnfinished:)`` is to be called next; nil if nothing will be due.
-  package var nextAlarm: Int64? { entries.values.lazy.filter { !$0.isPaused }.compactMap(\.alarm).min() }
+  package var nextAlarm: Int64? {
+    entries.values.lazy.filter { !$0.isPaused && $0.due == nil }.compactMap(\.alarm).min()
+  }
 
   // MARK: Events
 
   /// Puts schedules into force, at the start or when they were read again; those that are missing are dropped.
   ///
-  /// A schedule that stays keeps its place. A new one fires for nothing that was due before, unless it is persistent and
-  /// has a record of an earlier run.
+  /// A schedule that stays keeps its place. A new one fires for nothing that was due before, unless it has a record of an
+  /// earlier run: then what waited for its delay goes on to do so, and a persistent one makes up for what was missed.
   ///
-  /// - Parameter records: the places of schedules in an earlier run.
-  package mutating func replace(_ rules: [ScheduleRule], records: [String: Record] = [:], at time: Int64) {
+  /// - Parameters:
+  ///   - records: the places of schedules in an earlier run.
+  ///   - isContinued: true if that run has ended only now, for this one: nothing counts as missed.
+  package mutating func replace(
+    _ rules: [ScheduleRule], records: [String: Record] = [:], at time: Int64, isContinued: Bool = false
+  ) {
     now = max(now, time)
-    var replaced: [String: Entry] = [:]
-    for rule in rules {
-      var entry: Entry
-      if let present = entries[rule.name] {
-        entry = present
-        if present.rule != rule {
-          entry.rule = rule
-          seek(&entry, after: max(present.last, time))
-        }
-      } else {
-        // A record of the future is of a clock that was wrong.
-        let record = records[rule.name]
-        entry = Entry(rule: rule, last: min(record?.last ?? time, time))
-        entry.fired = record?.fired.map { Firing(schedule: rule.name, time: $0) }
-        entry.isPaused = record?.isPaused ?? false
-        if !rule.isPersistent || entry.isPaused {
-          if record != nil && !entry.isPaused { noteMissed(rule, after: entry.last, through: time, .late) }
-          entry.last = time
-        }
-        seek(&entry, after: entry.last)
+    entries = Dictionary(
+      rules.map { rule in
+        if let present = entries[rule.name] { return (rule.name, changed(present, to: rule, at: time)) }
+        return (rule.name, restored(rule, records[rule.name], at: time, isContinued: isContinued))
       }
-      replaced[rule.name] = entry
+    ) { _, last in last }
+  }
+
+  private func changed(_ present: Entry, to rule: ScheduleRule, at time: Int64) -> Entry {
+    if present.rule == rule { return present }
+    var entry = present
+    entry.rule = rule
+    // What waits for its delay was due under the old rule.
+    if let next = present.next, next <= time, !present.isPaused { return entry }
+    entry.last = max(present.last, time)
+    seek(&entry, after: entry.last)
+    return entry
+  }
+
+  private mutating func restored(
+    _ rule: ScheduleRule, _ record: Record?, at time: Int64, isContinued: Bool
+  ) -> Entry {
+    guard let record else {
+      var entry = Entry(rule: rule, last: time)
+      seek(&entry, after: time)
+      return entry
     }
-    entries = replaced
+    // A record of the future is of a clock that was wrong.
+    var entry = Entry(rule: rule, last: min(record.last, time))
+    entry.fired = record.fired.map { Firing(schedule: rule.name, time: $0) }
+    entry.due = record.due.flatMap { $0 <= time ? $0 : nil }
+    entry.isPaused = record.isPaused
+    if entry.isPaused {
+      entry.last = time
+    } else if !rule.isPersistent && !isContinued {
+      let passed = rule.last(after: entry.last, through: time)
+      // The last moment is not missed while it waits for its delay.
+      let end = passed.map { alarm(of: rule, at: $0) > time ? $0 - 1 : time } ?? time
+      noteMissed(rule, after: entry.last, through: end, .late)
+      entry.last = max(entry.last, end)
+    }
+    seek(&entry, after: entry.last)
+    return entry
   }
 
   /// Finds what is due; of several moments of a schedule that have passed meanwhile, only the last one fires.
   ///
   /// - Parameter isUnfinished: asked of the firing before, when the schedule leaves firings out while it is unfinished.
-  package mutating func advance(to time: Int64, isUnfinished: (Firing) -> Bool) -> [Order] {
+  package mutating func advance(to time: Int64, isUnfinished: (Firing) -> Bool) {
     // A clock that was ahead and is put right would keep a schedule waiting for the wrong time.
-    if time < now { for name in entries.keys { restart(name, at: time) } }
+    if time < now { for (name, entry) in entries where entry.last > time { restart(name, at: time) } }
     now = time
-    return entries.keys.sorted().compactMap { name in
-      guard var entry = entries[name], !entry.isPaused, let alarm = entry.alarm, alarm <= time, let due = entry.next
-      else { return nil }
-      let moment = entry.rule.last(after: due, through: time) ?? due
-      let (firing, previous, place) = (Firing(schedule: name, time: moment), entry.fired, entry.place)
+    for name in entries.keys.sorted() {
+      guard var entry = entries[name], !entry.isPaused, entry.due == nil, let next = entry.next,
+        let alarm = entry.alarm, alarm <= time
+      else { continue }
+      // Later moments have delays of their own, so that they count only when as much time has passed.
+      let moment = entry.rule.last(after: next, through: time - (alarm - next)) ?? next
       entry.last = moment
       seek(&entry, after: moment)
-      defer { entries[name] = entry }
-      if entry.rule.overlap == .skip, let previous, previous != firing, isUnfinished(previous) {
-        noteMissed(entry.rule, after: due - 1, through: moment, .overlap)
-        return nil
+      let firing = Firing(schedule: name, time: moment)
+      if entry.rule.overlap == .skip, let previous = entry.fired, previous != firing, isUnfinished(previous) {
+        noteMissed(entry.rule, after: next - 1, through: moment, .overlap)
+      } else {
+        noteMissed(entry.rule, after: next - 1, through: moment - 1, .late)
+        entry.due = moment
       }
-      noteMissed(entry.rule, after: due - 1, through: moment - 1, .late)
-      entry.fired = firing
-      return Order(
-        firing: firing, previous: entry.rule.overlap == .queue && previous != firing ? previous : nil, place: place)
+      entries[name] = entry
     }
+  }
+
+  /// The firings whose jobs are to be submitted, by schedule; ``noteFired(_:)`` ends that.
+  package var pending: [Order] {
+    entries.values.sorted { $0.rule.name < $1.rule.name }.compactMap { entry in entry.due.map(entry.order) }
   }
 
   /// Notes the moments of a schedule in a time as missed, if there are any.
@@ -135,20 +171,23 @@ package struct Timetable: Sendable {
 
   /// Returns the firing of a schedule that an operator wants now, paused or not; nil if there is none of that name.
   package func order(_ name: String, at time: Int64) -> Order? {
-    guard let entry = entries[name] else { return nil }
-    return Order(
-      firing: Firing(schedule: name, time: time), previous: entry.rule.overlap == .queue ? entry.fired : nil,
-      place: entry.place)
+    entries[name]?.order(at: time)
   }
 
-  /// Notes that the jobs of a firing that an operator wanted are submitted.
-  package mutating func noteFired(_ firing: Firing) { entries[firing.schedule]?.fired = firing }
+  /// Notes that the jobs of a firing are submitted, or refused.
+  package mutating func noteFired(_ firing: Firing) {
+    guard var entry = entries[firing.schedule] else { return }
+    entry.fired = firing
+    if entry.due == firing.time { entry.due = nil }
+    entries[firing.schedule] = entry
+  }
 
   /// Keeps a schedule from firing, or ends that; what was due meanwhile doesn't fire. False if there is no such schedule.
   package mutating func setPaused(_ isPaused: Bool, _ name: String, at time: Int64) -> Bool {
     guard let entry = entries[name] else { return false }
     if entry.isPaused && !isPaused { restart(name, at: time) }
     entries[name]?.isPaused = isPaused
+    if isPaused { entries[name]?.due = nil }
     return true
   }
 
@@ -156,13 +195,20 @@ package struct Timetable: Sendable {
   private mutating func restart(_ name: String, at time: Int64) {
     guard var entry = entries[name] else { return }
     entry.last = time
+    // It comes again when the clock gets there.
+    if let due = entry.due, due > time { entry.due = nil }
     seek(&entry, after: time)
     entries[name] = entry
   }
 
   private func seek(_ entry: inout Entry, after moment: Int64) {
     entry.next = entry.rule.next(after: moment)
-    entry.alarm = entry.next.map { $0 + delay(of: Firing(schedule: entry.rule.name, time: $0), entry.rule.randomDelay) }
+    entry.alarm = entry.next.map { alarm(of: entry.rule, at: $0) }
+  }
+
+  /// The time at which a schedule fires for a moment.
+  private func alarm(of rule: ScheduleRule, at moment: Int64) -> Int64 {
+    moment + delay(of: Firing(schedule: rule.name, time: moment), rule.randomDelay)
   }
 
   /// The time by which a firing is put off: chance, but the same each time.
@@ -183,27 +229,20 @@ package struct Timetable: Sendable {
     package let last: Int64
     /// The moment of the last firing.
     package let fired: Int64?
+    /// The moment of a firing whose jobs may not be submitted yet; the next run makes it again.
+    package let due: Int64?
     package let isPaused: Bool
 
-    package init(last: Int64, fired: Int64?, isPaused: Bool = false) {
+    package init(last: Int64, fired: Int64?, due: Int64? = nil, isPaused: Bool = false) {
       self.last = last
       self.fired = fired
+      self.due = due
       self.isPaused = isPaused
     }
   }
 
-  /// The places of all schedules, for ``replace(_:records:at:)`` of the next run.
-  ///
-  /// - Parameter pending: firings whose jobs are not submitted yet, in their order; the next run is to make them again.
-  package func records(without pending: [Order] = []) -> [String: Record] {
-    var records = entries.mapValues(\.place)
-    for order in pending.reversed() {
-      guard let present = records[order.firing.schedule] else { continue }
-      records[order.firing.schedule] = Record(
-        last: order.place.last, fired: order.place.fired, isPaused: present.isPaused)
-    }
-    return records
-  }
+  /// The places of all schedules, for ``replace(_:records:at:isContinued:)`` of the next run.
+  package var records: [String: Record] { entries.mapValues(\.place) }
 
   /// A schedule as people see it.
   package struct Overview: Sendable, Equatable {

@@ -43,7 +43,8 @@ extension SystemTests {
       #expect(listed["name"]?.string == "often" && listed["lastFiring"]?.string?.hasPrefix("often@") == true)
       #expect(try await again.stop() == .exited(code: 0))
       let ids = try await root.sql("SELECT id FROM Job").split(separator: "\n")
-      #expect(ids.count >= 4 && ids.allSatisfy { $0.contains(/^often@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) })
+      // The firing before the kill may have been repeated.
+      #expect(ids.count >= 3 && ids.allSatisfy { $0.contains(/^often@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) })
       #expect(try await root.sql("SELECT count(*) FROM Job WHERE state <> 'completed'") == "0")
     }
 

@@ -27,7 +27,7 @@ struct TimetableTests {
   }
 
   private func fire(_ timetable: inout Timetable, at time: Int64, unfinished: Bool = false) -> [String] {
-    timetable.advance(to: time) { _ in unfinished }.map(\.firing.id)
+    timetable.orders(at: time) { _ in unfinished }.map(\.firing.id)
   }
 
   @Test("A firing has an ID made of its schedule and its moment")
@@ -123,7 +123,7 @@ struct TimetableTests {
     var timetable = timetable(rule)
     _ = fire(&timetable, at: Self.midnight + Self.hour)
     var next = Timetable(seed: 0)
-    next.replace([rule], records: timetable.records(), at: Self.midnight + 5 * Self.hour + 1)
+    next.replace([rule], records: timetable.records, at: Self.midnight + 5 * Self.hour + 1)
     let expected = isPersistent ? ["a@2026-11-23T05:00:00Z"] : []
     #expect(fire(&next, at: Self.midnight + 5 * Self.hour + 1) == expected)
     #expect(next.nextAlarm == Self.midnight + 6 * Self.hour)
@@ -144,7 +144,7 @@ struct TimetableTests {
   func overlap(overlap: Overlap) throws {
     var timetable = timetable(try rule("a", "hourly") { $0.overlap = overlap })
     _ = fire(&timetable, at: Self.midnight + Self.hour)
-    let orders = timetable.advance(to: Self.midnight + 2 * Self.hour) { $0.id == "a@2026-11-23T01:00:00Z" }
+    let orders = timetable.orders(at: Self.midnight + 2 * Self.hour) { $0.id == "a@2026-11-23T01:00:00Z" }
     #expect(orders.map(\.firing.id) == (overlap == .skip ? [] : ["a@2026-11-23T02:00:00Z"]))
     #expect(orders.first?.previous?.id == (overlap == .queue ? "a@2026-11-23T01:00:00Z" : nil))
     // What was left out does not come later, and does not keep later ones out.
@@ -170,21 +170,65 @@ struct TimetableTests {
     #expect(fire(&timetable, at: Self.midnight + 3 * Self.hour) == ["a@2026-11-23T03:00:00Z"])
   }
 
-  @Test("A firing whose jobs are not submitted yet is made again by the next run, whatever is written down meanwhile")
-  func pendingFirings() throws {
-    let rules = try [rule("a", "hourly") { $0.isPersistent = true }, rule("b", "hourly")]
+  @Test("A firing not submitted yet is made again by the next run, persistent or not", arguments: [true, false])
+  func pendingFirings(isPersistent: Bool) throws {
+    let rules = try ["a", "b"].map { try rule($0, "hourly") { $0.isPersistent = isPersistent } }
+    let due = Self.midnight + 2 * Self.hour
     var timetable = Timetable(seed: 0)
     timetable.replace(rules, at: Self.midnight)
     _ = fire(&timetable, at: Self.midnight + Self.hour)
-    let pending = timetable.advance(to: Self.midnight + 2 * Self.hour) { _ in false }.filter {
-      $0.firing.schedule == "a"
-    }
-    _ = timetable.setPaused(true, "b", at: Self.midnight + 2 * Self.hour)
+    timetable.advance(to: due) { _ in false }
+    #expect(timetable.pending.map(\.firing.id) == ["a@2026-11-23T02:00:00Z", "b@2026-11-23T02:00:00Z"])
+    // Nothing else fires before, and a pause ends it.
+    timetable.advance(to: due + Self.hour) { _ in false }
+    _ = timetable.setPaused(true, "b", at: due + Self.hour)
     var next = Timetable(seed: 0)
-    next.replace(rules, records: timetable.records(without: pending), at: Self.midnight + 2 * Self.hour + 1)
+    next.replace(rules, records: timetable.records, at: due + Self.hour + 1)
     #expect(next.overview.map(\.isPaused) == [false, true])
     #expect(next.overview.first?.last?.id == "a@2026-11-23T01:00:00Z")
-    #expect(fire(&next, at: Self.midnight + 2 * Self.hour + 1) == pending.map(\.firing.id))
+    #expect(fire(&next, at: due + Self.hour + 1) == ["a@2026-11-23T02:00:00Z"])
+    #expect(fire(&next, at: due + Self.hour + 1) == (isPersistent ? ["a@2026-11-23T03:00:00Z"] : []))
+    #expect(next.records["a"]?.due == nil)
+  }
+
+  @Test("A run that goes on with the places of one that has just ended misses nothing")
+  func continued() throws {
+    var timetable = timetable(try rule("a", "hourly"))
+    _ = fire(&timetable, at: Self.midnight + Self.hour)
+    var next = Timetable(seed: 0)
+    let time = Self.midnight + 2 * Self.hour + 10
+    next.replace([try rule("a", "hourly")], records: timetable.records, at: time, isContinued: true)
+    #expect(fire(&next, at: time) == ["a@2026-11-23T02:00:00Z"])
+    #expect(next.missed.isEmpty)
+  }
+
+  @Test("A firing that waits for its delay fires also after a restart, an edit, or a clock put back a little")
+  func delayedFirings() throws {
+    let rule = try rule("a", "hourly") { $0.randomDelay = Self.hour / 2 }
+    let due = Self.midnight + Self.hour
+    var timetable = timetable(rule)
+    let alarm = try #require(timetable.nextAlarm)
+    try #require(alarm > due + 2)
+    var restarted = Timetable(seed: 0)
+    restarted.replace([rule], records: timetable.records, at: alarm - 1)
+    var edited = timetable
+    edited.replace([try self.rule("a", "hourly") { $0.overlap = .allow }], at: alarm - 1)
+    timetable.advance(to: alarm - 1) { _ in false }
+    timetable.advance(to: alarm - 2) { _ in false }
+    for var one in [timetable, restarted, edited] {
+      #expect(one.pending.isEmpty)
+      #expect(fire(&one, at: alarm) == ["a@2026-11-23T01:00:00Z"])
+      #expect(one.missed.isEmpty)
+    }
+  }
+
+  @Test("Delays that are longer than the interval let every moment fire, and miss none")
+  func longDelays() throws {
+    var timetable = timetable(try rule("a", "hourly") { $0.randomDelay = 5 * Self.hour })
+    var fired: [String] = []
+    for _ in 0..<24 { fired += fire(&timetable, at: try #require(timetable.nextAlarm)) }
+    #expect(fired.count == 24 && Set(fired).count == 24)
+    #expect(timetable.missed.isEmpty)
   }
 
   @Test("A delay is chance, within its bound, the same for the same host, and changes no ID")
@@ -225,5 +269,18 @@ struct TimetableTests {
     #expect(timetable.overview.map(\.isPaused) == [true, false])
     #expect(timetable.overview.map(\.last?.time) == [Self.midnight + Self.hour, Self.midnight + Self.hour])
     #expect(timetable.nextAlarm == Self.midnight + Self.hour + 45 * Self.minute)
+  }
+
+  @Test("An edited schedule makes up for nothing at the next start that its new rule would have had before the edit")
+  func editedSchedule() throws {
+    var timetable = timetable(try rule("a", "3:00") { $0.isPersistent = true })
+    let edit = Self.midnight + 2 * Self.hour + 1
+    let edited = try rule("a", "hourly") { $0.isPersistent = true }
+    timetable.replace([edited], at: edit)
+    #expect(timetable.records["a"]?.last == edit)
+    var next = Timetable(seed: 0)
+    next.replace([edited], records: timetable.records, at: edit + 1)
+    #expect(fire(&next, at: edit + 1).isEmpty)
+    #expect(next.nextAlarm == Self.midnight + 3 * Self.hour)
   }
 }

@@ -10,8 +10,8 @@ import Timetable
 /// The daemon's schedules: one timer for the moment that is due next, and what is submitted then.
 ///
 /// ``Timetable`` decides what fires; this tells it the time, submits the jobs and keeps the places of the schedules in
-/// a file, which is written after what it tells was submitted: after a crash in between the firing is repeated, and
-/// recognized by its ID.
+/// a file, which is written before the jobs of a firing are submitted and again afterwards: after a crash in between the
+/// firing is repeated, and recognized by its ID.
 final class Schedules: Sendable {
   /// There is no schedule of that name.
   struct Missing: Error {}
@@ -19,8 +19,6 @@ final class Schedules: Sendable {
   private struct State {
     var timetable: Timetable
     var files: [String: ScheduledFile] = [:]
-    /// Firings that are not submitted yet, since that has failed; until then nothing else fires.
-    var pending: [Timetable.Order] = []
     /// The places that the file has.
     var written: [String: Timetable.Record] = [:]
     /// True once it was logged that jobs can't be submitted, and that the file can't be written.
@@ -62,24 +60,27 @@ final class Schedules: Sendable {
 
   // MARK: Start, reload and stop
 
-  /// Begins with the places of an earlier run; what persistent schedules have missed since then fires.
-  func begin(_ files: [ScheduledFile]) throws {
+  /// Begins with the places of an earlier run; what was being submitted at its end, and what persistent schedules have
+  /// missed since then, fires.
+  ///
+  /// - Parameter isContinued: true if that run has ended for this one, with other models: nothing is missed then.
+  func begin(_ files: [ScheduledFile], isContinued: Bool) throws {
     let records = try readRecords()
     let watcher = try ClockWatcher(queue: queue) { [weak self] in self?.advance() }
     state.withLock { state in
       state.watcher = watcher
       state.written = records
     }
-    queue.sync { replace(files, records) }
+    queue.sync { replace(files, records, isContinued: isContinued) }
   }
 
   /// Puts the schedules of a new configuration into force.
-  func replace(_ files: [ScheduledFile]) { queue.async { self.replace(files, [:]) } }
+  func replace(_ files: [ScheduledFile]) { queue.async { self.replace(files, [:], isContinued: false) } }
 
-  private func replace(_ files: [ScheduledFile], _ records: [String: Timetable.Record]) {
+  private func replace(_ files: [ScheduledFile], _ records: [String: Timetable.Record], isContinued: Bool) {
     state.withLock { state in
       state.files = Dictionary(files.map { ($0.rule.name, $0) }) { _, last in last }
-      state.timetable.replace(files.map(\.rule), records: records, at: now())
+      state.timetable.replace(files.map(\.rule), records: records, at: now(), isContinued: isContinued)
     }
     advance()
   }
@@ -103,11 +104,12 @@ final class Schedules: Sendable {
       try submitPending()
       let time = now()
       let busy = try unfinishedFirings(dueAt: time)
-      state.withLock { $0.pending = $0.timetable.advance(to: time) { busy.contains($0) } }
-      try submitPending()
+      state.withLock { $0.timetable.advance(to: time) { busy.contains($0) } }
       try tellMissed()
+      save()
+      try submitPending()
+      save()
       state.withLock { $0.told.submission = false }
-      if state.withLock({ $0.timetable.records() != $0.written }) { save() }
     } catch {
       let isNews = state.withLock { state in
         defer { state.told.submission = true }
@@ -122,15 +124,14 @@ final class Schedules: Sendable {
   }
 
   private func submitPending() throws {
-    while let order = state.withLock(\.pending.first) {
+    for order in state.withLock(\.timetable.pending) {
       try submit(order, state.withLock { $0.files[order.firing.schedule] })
-      state.withLock { _ = $0.pending.removeFirst() }
+      state.withLock { $0.timetable.noteFired(order.firing) }
     }
   }
 
   /// - Throws: what may be over soon.
   private func submit(_ order: Timetable.Order, _ file: ScheduledFile?) throws {
-    // Its schedule is gone meanwhile.
     guard let file else { return }
     do {
       try desk.submit(order, file)
@@ -221,12 +222,14 @@ final class Schedules: Sendable {
   }
 
   private func write() throws {
-    let places = state.withLock { $0.timetable.records(without: $0.pending) }
+    let places = state.withLock(\.timetable.records)
     try Directory(path: folder).writeDurably(FileName(Paths.scheduleState), JSONEncoder().encode(places))
     state.withLock { $0.written = places }
   }
 
+  /// Writes the places if they have changed.
   private func save() {
+    if state.withLock({ $0.timetable.records == $0.written }) { return }
     do {
       try write()
       state.withLock { $0.told.file = false }
