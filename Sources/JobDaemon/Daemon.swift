@@ -292,8 +292,7 @@ package final class Daemon: Sendable {
     self.schedules.replace(schedules)
   }
 
-  /// Stops within the configured time: no more intake, running jobs finish or go back to the spool, everything that is
-  /// merged goes to disk.
+  /// Stops within the configured time: running jobs finish or go back to the spool, and what is merged goes to disk.
   ///
   /// - Parameter willFlush: called when no job runs any more, and only the disk is waited for.
   /// - Returns: true if everything merged is on disk.

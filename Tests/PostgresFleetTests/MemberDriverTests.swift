@@ -19,6 +19,11 @@ struct MemberDriverTests {
   func stoppedHost(stopsLead: Bool) throws {
     let fixture = try FleetFixture()
     let board = Board()
+    try fixture.run(
+      """
+      CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NOTIFY hosts; RETURN NEW; END'; \
+      CREATE TRIGGER tell AFTER UPDATE ON _host FOR EACH ROW EXECUTE FUNCTION tell()
+      """)
     let hosts = try ["a", "b", "c"].map { try TestHost($0, fixture, board) }
     for host in hosts { host.start() }
     let count = 300
@@ -35,6 +40,10 @@ struct MemberDriverTests {
     #expect(try fixture.run(#"SELECT count(*) FROM "Job" WHERE "state" = 'completed'"#) == "\(count)")
     #expect(try fixture.run("SELECT count(*) FROM _run") == "0")
     let number = try #require(stopped.number)
+    // If it had nothing to do at that moment, the jobs may all be done before anybody misses it.
+    try TestDatabase.wait(
+      for: "EXISTS (SELECT FROM bobbin._host WHERE number = \(number) AND ended IS NOT NULL)", at: fixture.database.url,
+      channel: "hosts", seconds: 30)
     let ended = try #require(
       try fixture.run("SELECT extract(epoch FROM ended)::float8 FROM _host WHERE number = \(number)").flatMap {
         Double($0)
