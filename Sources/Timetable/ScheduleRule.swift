@@ -25,6 +25,9 @@ package struct ScheduleRule: Sendable, Equatable {
 
   package init(name: String) { self.name = name }
 
+  /// True if the moments of both are the same.
+  func hasMoments(of other: ScheduleRule) -> Bool { times == other.times && interval == other.interval }
+
   /// The first moment after another; nil if there is none.
   func next(after moment: Int64) -> Int64? {
     // Calendar expressions are finer than a millisecond; what lies in between counts as the millisecond after it.

@@ -35,11 +35,19 @@ package struct Timetable: Sendable {
     var due: Int64?
     /// The moment that is due next; nil if it never fires again.
     var next: Int64?
-    /// The next moment, and how much it is put off.
+    /// The time at which the next moment fires: put off by its delay, and not before those ahead of it have fired.
     var alarm: Int64?
+    /// The moment up to which the rule does not count: that of an edit while the next moment, of the old rule, waited for its
+    /// delay.
+    var edited = Int64.min
     var isPaused = false
 
-    var place: Record { Record(last: last, fired: fired?.time, due: due, isPaused: isPaused) }
+    /// The place to keep: a moment of an old rule can't be found again by the new one, so it is due then.
+    var place: Record {
+      let waiting = next.flatMap { $0 <= edited ? $0 : nil }
+      return Record(
+        last: waiting == nil ? last : edited, fired: fired?.time, due: due ?? waiting, isPaused: isPaused)
+    }
 
     /// The firing of a moment; if its jobs wait for those before, with the firing that it follows.
     func order(at time: Int64) -> Order {
@@ -90,8 +98,16 @@ package struct Timetable: Sendable {
     if present.rule == rule { return present }
     var entry = present
     entry.rule = rule
+    let waits = present.next.map { $0 <= time && !present.isPaused } ?? false
+    if rule.hasMoments(of: present.rule) {
+      if !waits { seek(&entry, after: entry.last) }
+      return entry
+    }
     // What waits for its delay was due under the old rule.
-    if let next = present.next, next <= time, !present.isPaused { return entry }
+    if waits {
+      entry.edited = time
+      return entry
+    }
     entry.last = max(present.last, time)
     seek(&entry, after: entry.last)
     return entry
@@ -135,14 +151,17 @@ package struct Timetable: Sendable {
         let alarm = entry.alarm, alarm <= time
       else { continue }
       // Later moments have delays of their own, so that they count only when as much time has passed.
-      let moment = entry.rule.last(after: next, through: time - (alarm - next)) ?? next
-      entry.last = moment
-      seek(&entry, after: moment)
+      let start = max(next, entry.edited)
+      let moment = entry.rule.last(after: start, through: time - (alarm - next)) ?? next
+      entry.last = max(moment, entry.edited)
+      seek(&entry, after: entry.last)
+      // One whose turn comes only now, since the delay of this one was longer, is not late.
+      entry.alarm = entry.alarm.map { max($0, time) }
       let firing = Firing(schedule: name, time: moment)
       if entry.rule.overlap == .skip, let previous = entry.fired, previous != firing, isUnfinished(previous) {
-        noteMissed(entry.rule, after: next - 1, through: moment, .overlap)
+        noteMissed(entry.rule, after: max(next - 1, entry.edited), through: moment, .overlap)
       } else {
-        noteMissed(entry.rule, after: next - 1, through: moment - 1, .late)
+        noteMissed(entry.rule, after: max(next - 1, entry.edited), through: moment - 1, .late)
         entry.due = moment
       }
       entries[name] = entry

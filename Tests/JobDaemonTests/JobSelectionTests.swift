@@ -182,15 +182,20 @@ struct JobSelectionTests {
     try await fixture.stop()
   }
 
-  @Test("Many held jobs are listed page by page, however many others are over since")
-  func manyHeld() async throws {
-    let fixture = try DaemonFixture()
+  @Test(
+    "Many held jobs are listed page by page, however many others are over since, held by an operator or for their type",
+    arguments: [false, true])
+  func manyHeld(isOfType: Bool) async throws {
+    let fixture = try DaemonFixture("[Jobs]\nUnknownTypes=hold")
     let count = JobListing.candidateLimit + 1
-    let jobs = (0..<count).map { #"{"type": "noop", "id": "h\#($0)", "notBefore": "2199-01-01T00:00:00Z"}"# }
+    let rest = isOfType ? #""type": "unknown""# : #""type": "noop", "notBefore": "2199-01-01T00:00:00Z""#
+    let jobs = (0..<count).map { #"{"id": "h\#($0)", \#(rest)}"# }
     try fixture.start()
     _ = try fixture.submit(#"{"jobs": [\#(jobs.joined(separator: ","))]}"#)
-    let held = try await fixture.perform(.hold, onAll: JobSelection(states: [.scheduled]))
-    #expect(held.counts == [.done: count])
+    if !isOfType {
+      let held = try await fixture.perform(.hold, onAll: JobSelection(states: [.scheduled]))
+      #expect(held.counts == [.done: count])
+    }
     let done = Array(repeating: #"{"type": "noop"}"#, count: 2_000).joined(separator: ",")
     try await fixture.run(#"{"jobs": [\#(done)]}"#)
     let daemon = fixture.daemon

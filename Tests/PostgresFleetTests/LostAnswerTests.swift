@@ -11,7 +11,9 @@ import Testing
 @testable import PostgresStore
 
 /// Connections that break at a commit: whether it was written is found out, and written once it is.
-@Suite("A lost answer to a commit", .enabled(if: PostgresCluster.isAvailable()))
+///
+/// One after the other: some block a thread for seconds, and on a small machine there are two.
+@Suite("A lost answer to a commit", .enabled(if: PostgresCluster.isAvailable()), .serialized)
 struct LostAnswerTests {
   private let fixture: FleetFixture
   private let proxy: CuttingProxy

@@ -189,7 +189,9 @@ extension JobState {
   /// True if the record of an unfinished job in this state may have another one: what comes by itself is not recorded.
   fileprivate func mayHave(recorded state: JobState) -> Bool {
     switch self {
-    case .held, .waiting: state == self
+    case .waiting: state == self
+    // Those of a type that nothing handles are held in the schedule only.
+    case .held: !state.isFinal
     case .scheduled, .retryable: [.scheduled, .retryable, .waiting].contains(state)
     default: !state.isFinal && state != .held
     }

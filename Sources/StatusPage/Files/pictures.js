@@ -50,8 +50,12 @@ export function thumbnail({href, bytes}, title) {
 async function load(address) {
   // Asked for once, however often it is drawn until it is there.
   loaded.set(address, null)
-  const response = await send(address)
-  if (!response.ok) return
+  const response = await send(address).catch(() => null)
+  if (!response?.ok) {
+    // The next change of the page tries again.
+    loaded.delete(address)
+    return
+  }
   if (loaded.size > LIMIT) {
     const [oldest, made] = loaded.entries().next().value
     if (made) URL.revokeObjectURL(made)

@@ -21,21 +21,20 @@ export async function history(span, status) {
     // The last hour is the daemon's, whose clock may differ: it has fine samples of no more than that.
     const since = span === 'hour' ? null : new Date(Date.now() - SPANS[span] * 1000).toISOString()
     const reply = await find('/v1/samples', {since})
-    if (reply) return kept(reply, Date.parse(status.startedAt) + status.uptimeSeconds * 1000)
+    if (reply) return kept(reply)
     isKept = false
   }
   return seen(status)
 }
 
-/** @param now the moment by the daemon's clock, in milliseconds. */
-function kept({stepSeconds, start, samples}, now) {
+function kept({stepSeconds, start, samples}) {
   const length = Math.max(0, ...Object.values(samples).map(column => column.length))
   const first = Date.parse(start)
   const each = make => Array.from({length}, (_, index) => make(name => samples[name]?.[index] ?? null))
   const times = Array.from({length}, (_, index) => first + index * stepSeconds * 1000)
   const per = names => each(at => sum(names.map(at))).map((total, index) =>
-    // What there is of a span that is not over yet would look like a fall.
-    total === null || times[index] + stepSeconds * 1000 > now ? null : total / stepSeconds)
+    // The last span is not over yet: what there is of it would look like a fall.
+    total === null || index === length - 1 ? null : total / stepSeconds)
   return {
     isKept: true, times,
     completed: per(['completed']), cancelled: per(['cancelled']), failed: per(FAILED), depth: each(at => sum(DEPTH.map(at))),
