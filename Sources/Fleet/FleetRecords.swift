@@ -146,6 +146,15 @@ package enum News: Sendable {
   case ordered(PlacedOrder)
   /// People have changed the tables: they are to be loaded anew.
   case changed
+
+  /// The number of jobs that it tells of.
+  var jobCount: Int {
+    switch self {
+    case .admitted(let jobs, _): jobs.count
+    case .ended(let runs): runs.count
+    case .joined, .buried, .ordered, .changed: 1
+    }
+  }
 }
 
 /// The tables of which a new lead makes its schedule, in one snapshot.

@@ -1,6 +1,5 @@
 import JobSchedule
 import Jobs
-import Jobs
 
 /// The lead's part of a host: loads the ledger, and then in rounds reads news and writes assignments.
 ///
@@ -21,6 +20,8 @@ package struct Lead: Sendable {
   private var suspects: [Int] = []
   private var hasHint = true
   private var lastRound = Int64.min / 2
+  /// The time from the last round to the next: what came alone goes on at once, and what comes in masses comes together.
+  private var pause: Int64 = 0
   private var floor: NewsFloor
 
   private enum Removal: Sendable {
@@ -102,7 +103,7 @@ package struct Lead: Sendable {
   }
 
   private mutating func nextRound(at now: Moment) -> Next {
-    let earliest = lastRound + times.round
+    let earliest = lastRound + pause
     if now.steady < earliest { return .rest(until: Moment(steady: earliest, wall: .max)) }
     assigner?.advance(to: now)
     assigner?.answerQuestions(at: now)
@@ -134,6 +135,8 @@ package struct Lead: Sendable {
       if !suspects.isEmpty { suspects.removeFirst() }
     case .news(let news, let horizon):
       let hosts = round?.addressees ?? []
+      let weight = news.reduce((round?.runs.count ?? 0) + (round?.changes.count ?? 0)) { $0 + $1.news.jobCount }
+      pause = min(times.round, Int64(weight))
       if let round {
         assigner?.noteWritten(round, at: now)
         count(round.changes.lazy.map(\.end))
