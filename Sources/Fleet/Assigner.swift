@@ -5,13 +5,13 @@ import ObjectGraph
 /// The schedule of the whole fleet, and who runs what: the lead's value, made of the ledger and kept up to date by news.
 package struct Assigner: Sendable {
   package private(set) var schedule: Schedule
-  private var hosts = HostSlots()
-  /// The queues and types that have limits.
-  private let limited: Set<Resource.Name>
+  private var hosts: HostSlots
   private var runs = RunBook()
-  private var desk = OrderDesk()
+  var desk = OrderDesk()
   /// Jobs that are to end and of which something is left that only a host can revert, while there is none that could.
   private var stranded: [ManagedObjectID: Ending] = [:]
+  /// The jobs that are still to be taken in; nil when all are.
+  var loading: Loading?
   /// The round that is being made.
   private var next = LeadRound(floor: 0)
   /// Jobs that are being cancelled and are not in the schedule, by their names.
@@ -27,42 +27,46 @@ package struct Assigner: Sendable {
   package init(_ state: FleetState, agingStep: Int64, limits: [ResourceLimits] = [], at now: Moment) {
     schedule = Schedule(agingStep: agingStep, unknownBefore: now.steady)
     schedule.setLimits(limits, at: now)
-    limited = ResourceLimits.names(limits)
+    hosts = HostSlots(limited: ResourceLimits.names(limits))
     for name in state.paused { setPaused(true, name, at: now) }
     for (number, host) in state.hosts.sorted(by: { $0.key < $1.key }) { join(number, host, at: now) }
-    let assigned = Dictionary(uniqueKeysWithValues: state.runs.map { ($0.job, $0) })
-    for job in state.jobsWithMembersFirst {
-      let run = assigned[job.id]
-      if job.state.isFinal {
-        // In quarantine, and cancelled: what it has saved is being reverted.
-        enter(job, isHeld: true, at: now)
-      } else {
-        admit(job, known: state.known, isBegun: run != nil || job.attempt > 0, isKnown: true, at: now)
-      }
-      guard let run else { continue }
-      runs.note(attempt: run.attempt, of: job.id)
+    for order in state.orders { desk.receive(order) }
+    loading = Loading(state.rest)
+    let runs = Dictionary(uniqueKeysWithValues: state.runs.map { ($0.job, $0) })
+    let stops = Dictionary(uniqueKeysWithValues: state.stops.map { ($0.run.job, $0) })
+    for job in state.jobs { if let run = runs[job.id] { take(job, run: run, stop: stops[job.id], at: now) } }
+    load(state.jobs.filter { runs[$0.id] == nil }, at: now)
+    if state.rest.isEmpty { finishLoading(known: state.known, orders: state.orders, at: now) }
+  }
+
+  /// Takes in a job that is on record, with its run, if it has one, and does with it what both were told.
+  mutating func take(
+    _ job: FleetJob, run: Run? = nil, stop: RunStop? = nil, known: [String: NamedJob] = [:], isKnown: Bool = true,
+    at now: Moment
+  ) {
+    let id = job.id
+    if job.state.isFinal {
+      // In quarantine, and cancelled: what it has saved is being reverted.
+      enter(job, isHeld: true, at: now)
+    } else {
+      admit(job, known: known, isBegun: run != nil || job.attempt > 0, isKnown: isKnown, at: now)
+    }
+    if let run {
+      runs.note(attempt: run.attempt, of: id)
       if !hosts.contains(run.host) {
         if !next.gone.contains(run.host) { next.gone.append(run.host) }
-      } else if schedule.restart(job.id, at: now) {
+      } else if schedule.restart(id, at: now) {
         begin(run, at: now)
       }
     }
-    for stop in state.stops {
-      if runs[stop.run.job] == stop.run {
-        runs.tell(stop)
-      } else {
-        carryOut((stop.event, stop.reason), of: stop.run.job, at: now)
-      }
-    }
-    for job in state.jobs { if let stop = job.stop { carryOut(stop, of: job.id, at: now) } }
-    for order in state.orders { desk.receive(order) }
-    obeyOrders(at: now)
+    if let stop { if runs[id] == run { runs.tell(stop) } else { carryOut((stop.event, stop.reason), of: id, at: now) } }
+    if let stop = job.stop { carryOut(stop, of: id, at: now) }
   }
 
   /// Applies new limits of queues and types; false if others have limits than before, so that it has to be made anew.
   package mutating func setLimits(_ limits: [ResourceLimits], at now: Moment) -> Bool {
     schedule.setLimits(limits, at: now)
-    return ResourceLimits.names(limits) == limited
+    return ResourceLimits.names(limits) == hosts.limited
   }
 
   // MARK: News
@@ -77,6 +81,7 @@ package struct Assigner: Sendable {
       next.gone.append(number)
     case .admitted(let jobs, let known):
       for job in jobs where !job.state.isFinal && !schedule.contains(job.id) && refused[job.id] == nil {
+        if loading?.putOff(job, isKnown: false) == true { continue }
         admit(job, known: known, isBegun: job.attempt > 0, at: now)
       }
     case .ended(let ended): for one in ended { end(one, at: now) }
@@ -130,15 +135,8 @@ package struct Assigner: Sendable {
       NewJob(
         id: job.id, file: nil, specification: specification, name: job.name, isHeld: job.state == .held,
         retryTime: job.retryTime, blockers: blockers, age: max(0, now.wall - job.created),
-        place: place(of: job, at: now)),
+        place: hosts.addNeed(of: job, telling: &schedule, at: now)),
       at: now)
-  }
-
-  /// The name by which the schedule knows what a job needs.
-  private mutating func place(of job: FleetJob, at now: Moment) -> String {
-    let need = HostSlots.Need(job, limited: limited)
-    hosts.add(need, telling: &schedule, at: now)
-    return need.name
   }
 
   private mutating func refuse(_ job: FleetJob, _ reason: String) {
@@ -262,7 +260,7 @@ package struct Assigner: Sendable {
     schedule.add(
       NewJob(
         id: row.id, file: nil, specification: specification, name: row.name, isHeld: isHeld,
-        place: place(of: row, at: now)), at: now)
+        place: hosts.addNeed(of: row, telling: &schedule, at: now)), at: now)
   }
 
   /// Tells a run to end; false if an earlier reason outweighs this one.

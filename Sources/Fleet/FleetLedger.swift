@@ -1,4 +1,5 @@
 package import JobSchedule
+package import ObjectGraph
 
 /// The database that the hosts of a fleet share, as far as they and the lead work with it.
 ///
@@ -89,7 +90,13 @@ package enum LedgerRequest: Sendable {
   case lead(after: Int64, silence: Int64, Receipt)
   /// Deletes the inbox and reads what a schedule is made of, in one snapshot (REPEATABLE READ), so that what is
   /// committed later comes as news. Answered by ``LedgerReply/loaded(_:)``.
-  case load(Receipt)
+  case load(first: FirstJobs = FirstJobs(), Receipt)
+  /// Reads jobs that a load has named, as far as they still belong into a schedule. Answered by
+  /// ``LedgerReply/loadedJobs(_:)``.
+  case loadJobs([ManagedObjectID], Receipt)
+  /// Reads what can only be told when all jobs are there: those of some names, as far as they are known, and the orders
+  /// that have no answer, with the rows of their jobs. Answered by ``LedgerReply/loadedRest(known:orders:)``.
+  case loadRest(names: Set<String>, Receipt)
   /// A lead's round. Answered by ``LedgerReply/news(_:)``.
   case round(LeadRound, Receipt)
   /// Deletes jobs with all that is theirs, as far as they are final and not in quarantine, nobody runs them, no order to
@@ -112,6 +119,18 @@ package struct BeatFloors: Sendable, Equatable {
   package var outcomes: Int64 = 0
 
   package init() {}
+}
+
+/// The jobs that a load reads at once besides those that are assigned.
+package struct FirstJobs: Sendable {
+  package let count: Int
+  /// The milliseconds of waiting that one step of priority is worth, in the order of which they are the first.
+  package let agingStep: Int64
+
+  package init(_ count: Int = .max, agingStep: Int64 = 0) {
+    self.count = count
+    self.agingStep = agingStep
+  }
 }
 
 /// A round of the lead: all that it writes in one transaction, which reads news as well.
@@ -150,6 +169,8 @@ package enum LedgerReply: Sendable {
   case outcome(isWritten: Bool)
   case leads(term: Int64)
   case loaded(FleetState)
+  case loadedJobs([FleetJob])
+  case loadedRest(known: [String: NamedJob], orders: [PlacedOrder])
   /// News above the floor, by their numbers.
   case news([(number: Int64, news: News)], TransactionHorizon)
   case tookOver([Run])

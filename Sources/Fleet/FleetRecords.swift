@@ -163,42 +163,28 @@ package struct FleetState: Sendable {
   package var runs: [Run]
   /// The runs among them that are told to end.
   package var stops: [RunStop]
-  /// The unfinished jobs, in the order of their admission.
+  /// The unfinished jobs that are assigned, and the first of the others; in the order of their admission.
   package var jobs: [FleetJob]
-  /// By name, those among the jobs that they wait for which are known.
+  /// The other unfinished jobs, in the order in which a schedule has them.
+  package var rest: [ManagedObjectID]
+  /// By name, those among the jobs that they wait for which are known, if there is no rest.
   package var known: [String: NamedJob]
   package var paused: Set<Resource.Name>
   /// The orders that have no answer.
   package var orders: [PlacedOrder]
 
   package init(
-    hosts: [Int: FleetHost], runs: [Run], stops: [RunStop] = [], jobs: [FleetJob], known: [String: NamedJob],
-    paused: Set<Resource.Name>, orders: [PlacedOrder] = []
+    hosts: [Int: FleetHost], runs: [Run], stops: [RunStop] = [], jobs: [FleetJob], rest: [ManagedObjectID] = [],
+    known: [String: NamedJob], paused: Set<Resource.Name>, orders: [PlacedOrder] = []
   ) {
     self.hosts = hosts
     self.runs = runs
     self.stops = stops
     self.jobs = jobs
+    self.rest = rest
     self.known = known
     self.paused = paused
     self.orders = orders
-  }
-}
-
-extension FleetState {
-  /// The jobs with those that wait for a batch after its members, else in their order: members may have come later.
-  var jobsWithMembersFirst: [FleetJob] {
-    var late = jobs.filter { $0.specification.afterBatch != nil }
-    if late.isEmpty { return jobs }
-    var sorted = jobs.filter { $0.specification.afterBatch == nil }
-    while !late.isEmpty {
-      let batches = Set(late.compactMap(\.specification.batch))
-      let free = late.filter { !batches.contains($0.specification.afterBatch ?? "") }
-      // A circle is opened somewhere.
-      sorted += free.isEmpty ? late : free
-      late = free.isEmpty ? [] : late.filter { batches.contains($0.specification.afterBatch ?? "") }
-    }
-    return sorted
   }
 }
 

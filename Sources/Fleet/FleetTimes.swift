@@ -19,6 +19,8 @@ package struct FleetTimes: Sendable {
   package var retry: Int64 = 200
   /// The transactions of one slot, before it is replaced by a new one; old versions of its row are left behind.
   package var slotLife: Int64 = 1_000
+  /// The jobs that a new lead reads at a time: it makes a round before it reads more.
+  package var jobsAtOnce = 10_000
 
   package init() {}
 }

@@ -74,6 +74,8 @@ struct HostSlots: Sendable {
     }
   }
 
+  /// The queues and types that have limits.
+  let limited: Set<Resource.Name>
   private var hosts: [Int: Host] = [:]
   /// The roots of hosts that are drained, also of those that are not there.
   private var drained: Set<String> = []
@@ -91,6 +93,9 @@ struct HostSlots: Sendable {
   /// The hosts on which no job waits for a worker, since limited jobs need free slots, and until when on the steady clock.
   private var kept: [Int: Int64] = [:]
   private static let keepingTime: Int64 = 1_000
+
+  /// - Parameter limited: the queues and types that have limits.
+  init(limited: Set<Resource.Name>) { self.limited = limited }
 
   func contains(_ number: Int) -> Bool { hosts[number] != nil }
 
@@ -174,8 +179,14 @@ struct HostSlots: Sendable {
     schedule.setRoom(hasRoom, at: needs[need].need.name, now: now)
   }
 
-  /// Notes the need of a job that enters the schedule.
-  mutating func add(_ need: Need, telling schedule: inout Schedule, at now: Moment) {
+  /// Notes the need of a job that enters the schedule; returns the name by which the schedule knows it.
+  mutating func addNeed(of job: FleetJob, telling schedule: inout Schedule, at now: Moment) -> String {
+    let need = Need(job, limited: limited)
+    add(need, telling: &schedule, at: now)
+    return need.name
+  }
+
+  private mutating func add(_ need: Need, telling schedule: inout Schedule, at now: Moment) {
     if let number = numbers[need.name] {
       if needs[number].jobs == 0 { idleCount -= 1 }
       needs[number].jobs += 1

@@ -19,6 +19,8 @@ package struct Lead: Sendable {
   private var ends: [JobState: Int] = [:]
   private var suspects: [Int] = []
   private var hasHint = true
+  /// True if there are jobs that came from the ledger since the last round.
+  private var hasJustRead = false
   private var lastRound = Int64.min / 2
   /// The time from the last round to the next: what came alone goes on at once, and what comes in masses comes together.
   private var pause: Int64 = 0
@@ -88,25 +90,34 @@ package struct Lead: Sendable {
 
   /// The next request.
   mutating func next(at now: Moment) -> Next {
-    guard let assigner else { return .request { .load($0) } }
+    guard let isLoading = assigner?.isLoading else {
+      let first = FirstJobs(times.jobsAtOnce, agingStep: agingStep)
+      return .request { .load(first: first, $0) }
+    }
     if let suspect = suspects.first {
       let silence = times.fence
       return .request { .fence(host: suspect, silence: silence, $0) }
     }
     // Between two rounds, so that neither has changed one of these jobs without the other's knowledge.
-    if case .wanted(let jobs) = removal {
-      let unneeded = assigner.unneeded(jobs)
+    if case .wanted(let jobs) = removal, !isLoading, let unneeded = assigner?.unneeded(jobs) {
       removal = .underWay(unneeded.count)
       return .request { .remove(unneeded, $0) }
     }
-    return nextRound(at: now)
+    if !isLoading { return nextRound(at: now) }
+    if hasJustRead, case .request(let round) = nextRound(at: now) {
+      hasJustRead = false
+      return .request(round)
+    }
+    guard let part = assigner?.loading?.next(limit: times.jobsAtOnce) else { return .rest(until: nil) }
+    hasJustRead = true
+    return .request(part)
   }
 
   private mutating func nextRound(at now: Moment) -> Next {
     let earliest = lastRound + pause
     if now.steady < earliest { return .rest(until: Moment(steady: earliest, wall: .max)) }
     assigner?.advance(to: now)
-    assigner?.answerQuestions(at: now)
+    if assigner?.isLoading == false { assigner?.answerQuestions(at: now) }
     floor.note(now.steady)
     guard let round = assigner?.nextRound(floor: floor.number, at: now), hasHint || !round.isEmpty else {
       let alarm = assigner?.nextAlarm
@@ -128,6 +139,9 @@ package struct Lead: Sendable {
       assigner = Assigner(state, agingStep: agingStep, limits: limits, at: now)
       floor = NewsFloor(longestTransaction: times.longestTransaction)
       hasHint = true
+      hasJustRead = true
+    case .loadedJobs(let jobs): assigner?.load(jobs, at: now)
+    case .loadedRest(let known, let orders): assigner?.finishLoading(known: known, orders: orders, at: now)
     case .tookOver(let lost):
       assigner?.fence(suspects.removeFirst(), lost, at: now)
     case .refused:
@@ -153,7 +167,7 @@ package struct Lead: Sendable {
         if case .changed = one { noteLostAnswer() }
       }
       // The rows that came with orders are as new as all other news.
-      assigner?.obeyOrders(at: now)
+      if assigner?.isLoading == false { assigner?.obeyOrders(at: now) }
       return hosts.sorted()
     default: break
     }

@@ -26,6 +26,11 @@ struct OrderDesk: Sendable {
     return orders
   }
 
+  /// Takes the rows of orders as they are on record now, and drops orders that are not any more.
+  mutating func renew(_ recorded: [PlacedOrder]) {
+    orders = orders.compactMap { order in recorded.first { $0.host == order.host && $0.ticket == order.ticket } }
+  }
+
   /// The jobs that the orders name.
   var jobs: Set<ManagedObjectID> { Set(orders.lazy.flatMap(\.order.jobs)) }
 

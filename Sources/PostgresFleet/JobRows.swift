@@ -112,14 +112,31 @@ struct JobRows: Sendable {
     return names.map { "\(table).\($0)" }.joined(separator: ", ") + #", \#(table)."cursor" IS NOT NULL"#
   }
 
-  /// The jobs that a schedule is made of, in the order of their admission: those that are unfinished, and those in
-  /// quarantine that are being cancelled.
-  static let scheduled = """
-    SELECT \(columns(of: "j")) FROM "Job" AS j WHERE j."state" NOT IN (\(finalStates)) \
-    OR j."state" = '\(JobState.quarantined.rawValue)' \
-    AND (j."stopEvent" IS NOT NULL OR EXISTS (SELECT 1 FROM _run AS r WHERE r.job = j._key)) \
-    ORDER BY j."createdAt", j._key
+  /// The condition for the jobs that a schedule is made of: those that are unfinished, and those in quarantine that are
+  /// being cancelled.
+  private static let isScheduled = """
+    (j."state" NOT IN (\(finalStates)) OR j."state" = '\(JobState.quarantined.rawValue)' \
+    AND (j."stopEvent" IS NOT NULL OR EXISTS (SELECT 1 FROM _run AS r WHERE r.job = j._key)))
     """
+
+  /// The keys of the jobs that a schedule is made of, in its order.
+  ///
+  /// - Parameter agingStep: the milliseconds of waiting that one step of priority is worth.
+  static func scheduledKeys(agingStep: Int64) -> Request {
+    Request(
+      """
+      SELECT j._key FROM "Job" AS j WHERE \(isScheduled) ORDER BY j."createdAt" - j."priority" * $1, j._key
+      """, [.double(Double(agingStep) / 1000)])
+  }
+
+  /// Those of some jobs that a schedule is made of, in the order of their admission.
+  static func scheduled(_ keys: [Int64]) -> Request {
+    Request(
+      """
+      SELECT \(columns(of: "j")) FROM "Job" AS j WHERE j._key = ANY($1) AND \(isScheduled) \
+      ORDER BY j."createdAt", j._key
+      """, [.keys(keys)])
+  }
 
   /// A job as its row tells it, without the arguments, which only its handler needs.
   ///
@@ -155,6 +172,8 @@ struct JobRows: Sendable {
   private static func milliseconds(_ date: Double) -> Int64 {
     Int64(exactly: ((date + dateOffset) * 1000).rounded()) ?? .max
   }
+
+  func jobs(_ result: QueryResult) -> [FleetJob] { (0..<result.rowCount).map { job(result, $0, from: 0) } }
 
   /// The names by which jobs name others.
   static func names(in jobs: some Sequence<FleetJob>) -> Set<String> {

@@ -55,7 +55,13 @@ struct LedgerTransaction {
         [LedgerStatements.fence(receipt), LedgerStatements.candidacy(after: term, of: receipt.host)]
         + Takeover.lead(silentFor: silence, fleet: fleet) + [LedgerStatements.become(lead: receipt.host)]
       return .leads(term: try commit(statements).last?.integer(0, 0) ?? 0)
-    case .load(let receipt): return .loaded(try load(receipt))
+    case .load(let first, let receipt): return .loaded(try load(first, receipt))
+    case .loadJobs(let ids, let receipt):
+      return .loadedJobs(
+        jobs.jobs(try commit([LedgerStatements.fence(receipt), JobRows.scheduled(ids.map(\.key))])[1]))
+    case .loadRest(let names, let receipt):
+      let results = try commit([LedgerStatements.fence(receipt), JobRows.named(names), Self.readOrders])
+      return .loadedRest(known: jobs.named(results[1]), orders: orders(results[2]))
     case .round(let round, let receipt): return try perform(round, receipt)
     case .remove(let final, let receipt):
       return .removed(try commit([LedgerStatements.fence(receipt), JobRows.remove(final)])[1].rowCount)
@@ -248,31 +254,27 @@ struct LedgerTransaction {
     """)
   /// A lead's connection searches by index otherwise.
   private static let readWholeTables = Request("SET LOCAL enable_seqscan = on")
-  /// The rows that are read with one wait.
-  private static let chunk = 10_000
+  private static let searchByIndex = Request("SET LOCAL enable_seqscan = off")
 
-  private func load(_ receipt: Receipt) throws(StoreError) -> FleetState {
-    // A prepared FETCH would remember the columns of an earlier cursor.
-    let next = Request("FETCH \(Self.chunk) FROM unfinished", isKept: false)
+  private func load(_ first: FirstJobs, _ receipt: Receipt) throws(StoreError) -> FleetState {
     let results = try connection.pipeline([
       Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt), Self.readWholeTables,
       Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, LedgerStatements.pauses, Self.readOrders,
-      Request("DECLARE unfinished NO SCROLL CURSOR FOR \(JobRows.scheduled)", isKept: false), next,
+      JobRows.scheduledKeys(agingStep: first.agingStep), Self.searchByIndex,
     ])
-    var unfinished: [FleetJob] = []
-    var read = results[9]
-    while true {
-      for row in 0..<read.rowCount { unfinished.append(jobs.job(read, row, from: 0)) }
-      if read.rowCount < Self.chunk { break }
-      read = try connection.pipeline([next])[0]
-    }
-    let names = JobRows.names(in: unfinished)
-    let end = try connection.pipeline([JobRows.named(names), Request("CLOSE unfinished"), Request("COMMIT")])
+    let runs = jobs.runs(results[5])
+    let assigned = Set(runs.map(\.job.key))
+    let waiting = (0..<results[8].rowCount).lazy.map { results[8].integer($0, 0) }.filter { !assigned.contains($0) }
+    let rest = waiting.dropFirst(first.count)
+    let rows = try connection.pipeline([JobRows.scheduled(assigned.sorted() + waiting.prefix(first.count))])[0]
+    let read = jobs.jobs(rows)
+    let names = rest.isEmpty ? JobRows.names(in: read) : []
+    let end = try connection.pipeline([JobRows.named(names), Request("COMMIT")])
     var hosts: [Int: FleetHost] = [:]
     for row in 0..<results[4].rowCount { hosts[Int(results[4].integer(row, 0))] = host(results[4], row, from: 1) }
     return FleetState(
-      hosts: hosts, runs: jobs.runs(results[5]), stops: jobs.stops(results[5]), jobs: unfinished,
-      known: jobs.named(end[0]), paused: pauses(results[6]), orders: try orders(results[7]))
+      hosts: hosts, runs: runs, stops: jobs.stops(results[5]), jobs: read, rest: rest.map(jobs.id),
+      known: jobs.named(end[0]), paused: pauses(results[6]), orders: orders(results[7]))
   }
 
   private func host(_ result: QueryResult, _ row: Int, from first: Int) -> FleetHost {
@@ -355,7 +357,7 @@ struct LedgerTransaction {
     return news.sorted { $0.number < $1.number }
   }
 
-  private func orders(_ read: QueryResult) throws(StoreError) -> [PlacedOrder] {
+  private func orders(_ read: QueryResult) -> [PlacedOrder] {
     var orders: [PlacedOrder] = []
     for row in 0..<read.rowCount {
       if let body = read.textIfPresent(row, 2) {

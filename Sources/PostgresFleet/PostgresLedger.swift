@@ -314,7 +314,7 @@ extension LedgerRequest {
     case .order: "writing an order"
     case .flush(let ended, _): "writing the ends of \(ended.count) attempts"
     case .replaceSlot: "replacing a session"
-    case .lead, .load: "becoming the lead"
+    case .lead, .load, .loadJobs, .loadRest: "becoming the lead"
     case .round(let round, _):
       "writing the lead's decisions (\(round.runs.count) assignments, \(round.changes.count) changes of jobs)"
     case .remove(let jobs, _): "removing \(jobs.count) final jobs"

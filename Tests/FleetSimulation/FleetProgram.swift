@@ -85,6 +85,8 @@ package struct FleetProgram: Sendable {
   var endsBackends: Bool
   /// True if commits wait for a standby.
   var isReplicated = false
+  /// The jobs that a new lead reads at a time.
+  var jobsAtOnce = 10_000
   var steps: [Step] = []
 
   /// The jobs of all steps.
@@ -96,6 +98,7 @@ package struct FleetProgram: Sendable {
 extension FleetProgram: CustomStringConvertible {
   private var kind: String {
     (endsBackends ? "direct" : "behind a pooler") + (isReplicated ? ", replicated" : "")
+      + ", jobs read \(jobsAtOnce) at a time"
   }
 
   package var description: String {
@@ -136,6 +139,7 @@ extension FleetProgram {
     var random = RandomSource(seed: seed)
     self.seed = seed
     machines = random.number(2..<4)
+    if seed % 2 == 1 { jobsAtOnce = Int(seed / 2 % 8) + 1 }
     slots = random.number(1..<4)
     endsBackends = random.chance(70)
     var count = 0

@@ -112,7 +112,7 @@ extension FleetWorld {
     lastStart = max(lastStart, now + restart)
     guard isQuiet, let number = process.member?.number else { return }
     let runs = ledger.runs.all(for: 0).map(\.row).filter { $0.host == number }
-    enqueue(.judgeDeath(host: number, jobs: runs, time: now), at: now + Self.takeoverLimit)
+    enqueue(.judgeDeath(host: number, jobs: runs, time: now), at: now + takeoverLimit)
   }
 
   // MARK: Jobs

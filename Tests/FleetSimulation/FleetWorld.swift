@@ -117,6 +117,9 @@ final class FleetWorld {
   /// lead has died, the jitter of a candidate, its election, a beat and the load; the takeover; and two rounds of the lead.
   /// Each request takes at most 6 ms here.
   static let takeoverLimit: Int64 = 3_500 + 50 + 2 * 10 + 8 * 6 + 12
+
+  /// The same where a new lead reads jobs in parts, with a round behind each.
+  var takeoverLimit: Int64 { Self.takeoverLimit + Int64(jobs.count / times.jobsAtOnce) * (2 * 6 + times.round) }
   /// The time from a failed attempt to the next one.
   static let retryDelay: Int64 = 300
 
@@ -125,6 +128,7 @@ final class FleetWorld {
     var times = FleetTimes()
     times.longestTransaction = 4_500
     times.slotLife = 7
+    times.jobsAtOnce = program.jobsAtOnce
     self.times = times
     jobs = Dictionary(program.jobs.map { ($0.number, $0) }) { first, _ in first }
     machines = (0..<program.machines).map { Machine(number: $0) }

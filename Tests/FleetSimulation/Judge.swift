@@ -191,7 +191,7 @@ final class Judge {
     let ledger = world.ledger
     let runs = ledger.runs.all(for: 0).map(\.row)
     if runs.contains(where: { $0.host == host }) {
-      throw fail(world, "host \(host) has been dead for \(FleetWorld.takeoverLimit) ms, and still has runs")
+      throw fail(world, "host \(host) has been dead for \(world.takeoverLimit) ms, and still has runs")
     }
     let free = world.machines.contains { machine in
       guard let process = machine.process, !process.isDead, let number = process.member?.number else { return false }
@@ -203,7 +203,7 @@ final class Judge {
         job.place == nil, job.specification.limit == nil, ledger.paused.isEmpty,
         !runs.contains(where: { $0.job == run.job })
       else { continue }
-      throw fail(world, "job \(run.job.key) has waited for \(FleetWorld.takeoverLimit) ms since its host died")
+      throw fail(world, "job \(run.job.key) has waited for \(world.takeoverLimit) ms since its host died")
     }
   }
 
@@ -213,7 +213,8 @@ final class Judge {
     guard ledger.open.isEmpty, ledger.inbox.isEmpty, !world.isAway,
       let machine = world.machines.first(where: { $0.process?.member?.lead?.assigner != nil }),
       let process = machine.process, !process.isDead, let member = process.member, member.isLeadIdle,
-      ledger.lead.row(0, for: 0)?.host == member.number, var lived = member.lead?.assigner, !lived.hasStates
+      ledger.lead.row(0, for: 0)?.host == member.number, var lived = member.lead?.assigner, !lived.hasStates,
+      !lived.isLoading
     else { return }
     let now = member.moment(at: world.steady(of: machine))
     var made = Assigner(ledger.committedState, agingStep: 60_000, at: now)

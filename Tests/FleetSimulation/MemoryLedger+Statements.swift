@@ -30,7 +30,9 @@ extension MemoryLedger {
     case .replaceSlot(let host, let old, let new): replaceSlot(host, old: old, new: new)
     case .outcome(let receipt): [{ try self.tellOutcome(of: receipt, $0) }]
     case .lead(let term, let silence, let receipt): leadStatements(after: term, silence: silence, receipt)
-    case .load(let receipt): [fence(receipt), { try self.load($0) }]
+    case .load(let first, let receipt): [fence(receipt), { try self.load(first, $0) }]
+    case .loadJobs(let jobs, let receipt): [fence(receipt), { self.loadJobs(jobs, $0) }]
+    case .loadRest(let names, let receipt): [fence(receipt), { self.loadRest(names, $0) }]
     case .round(let round, let receipt):
       [
         fence(receipt), { try self.write(round, $0) },
@@ -338,42 +340,71 @@ extension MemoryLedger {
   private func known(_ jobs: [FleetJob], _ transaction: Transaction) -> [String: NamedJob] {
     var known: [String: NamedJob] = [:]
     for job in jobs {
-      for name in job.specification.after + job.specification.afterAny {
-        guard let id = names.row(name, for: transaction.id), let other = self.jobs.row(id, for: transaction.id) else {
-          continue
-        }
-        known[name] = NamedJob(id: id, state: other.state)
-      }
+      known.merge(self.known(job.specification.after + job.specification.afterAny, transaction)) { $1 }
     }
     return known
   }
 
-  private func load(_ transaction: Transaction) throws {
+  private func known(_ names: some Sequence<String>, _ transaction: Transaction) -> [String: NamedJob] {
+    var known: [String: NamedJob] = [:]
+    for name in names {
+      guard let id = self.names.row(name, for: transaction.id), let job = jobs.row(id, for: transaction.id) else {
+        continue
+      }
+      known[name] = NamedJob(id: id, state: job.state)
+    }
+    return known
+  }
+
+  private func load(_ first: FirstJobs, _ transaction: Transaction) throws {
     for (number, _) in inbox.all(for: transaction.id) { try inbox.write(number, nil, for: transaction.id) }
-    transaction.reply = .loaded(state(for: transaction))
+    transaction.reply = .loaded(state(first, for: transaction))
+  }
+
+  private func loadJobs(_ ids: [ManagedObjectID], _ transaction: Transaction) {
+    let found = ids.compactMap { jobs.row($0, for: transaction.id) }.filter { isScheduled($0, transaction) }
+    transaction.reply = .loadedJobs(found.sorted { ($0.created, $0.id.key) < ($1.created, $1.id.key) })
+  }
+
+  private func loadRest(_ names: Set<String>, _ transaction: Transaction) {
+    transaction.reply = .loadedRest(known: known(names, transaction), orders: openOrders(transaction))
   }
 
   /// What is committed, as a new lead would load it.
   var committedState: FleetState {
-    state(for: Transaction(id: 0, request: .beat(host: 0), host: 0, start: now))
+    state(FirstJobs(), for: Transaction(id: 0, request: .beat(host: 0), host: 0, start: now))
   }
 
-  private func state(for transaction: Transaction) -> FleetState {
+  /// True if a schedule has the job: quarantined ones that are being cancelled are reverted first.
+  private func isScheduled(_ job: FleetJob, _ transaction: Transaction) -> Bool {
+    !job.state.isFinal
+      || job.state == .quarantined && (job.stop != nil || runs.row(job.id, for: transaction.id) != nil)
+  }
+
+  private func openOrders(_ transaction: Transaction) -> [PlacedOrder] {
+    let open = orders.all(for: transaction.id).map(\.row).filter {
+      answers.row(OrderKey($0), for: transaction.id) == nil
+    }
+    return open.sorted { ($0.host, $0.ticket) < ($1.host, $1.ticket) }.compactMap { withRows($0, transaction) }
+  }
+
+  private func state(_ first: FirstJobs, for transaction: Transaction) -> FleetState {
     let id = transaction.id
-    let unfinished = jobs.all(for: id).lazy.map(\.row).filter { job in
-      // Quarantined jobs that are being cancelled are reverted first.
-      !job.state.isFinal
-        || job.state == .quarantined && (job.stop != nil || self.runs.row(job.id, for: id) != nil)
-    }.sorted { ($0.created, $0.id.key) < ($1.created, $1.id.key) }
+    func order(_ job: FleetJob) -> (Int64, Int64) {
+      (job.created - Int64(job.specification.priority) * first.agingStep, job.id.key)
+    }
+    let scheduled = jobs.all(for: id).lazy.map(\.row).filter { self.isScheduled($0, transaction) }
+    let waiting = scheduled.filter { self.runs.row($0.id, for: id) == nil }.sorted { order($0) < order($1) }
+    let rest = waiting.dropFirst(first.count)
+    let read = (waiting.prefix(first.count) + scheduled.filter { self.runs.row($0.id, for: id) != nil })
+      .sorted { ($0.created, $0.id.key) < ($1.created, $1.id.key) }
     let alive = hosts.all(for: id).filter(\.row.isAlive).map { ($0.key, $0.row.host) }
     let assigned = runs.all(for: id).map(\.row)
-    let open = orders.all(for: id).map(\.row).filter { answers.row(OrderKey($0), for: id) == nil }
-      .sorted { ($0.host, $0.ticket) < ($1.host, $1.ticket) }
     return FleetState(
       hosts: Dictionary(uniqueKeysWithValues: alive), runs: assigned,
-      stops: assigned.compactMap { stop(of: $0, transaction) }, jobs: unfinished,
-      known: known(unfinished, transaction), paused: Set(paused.all(for: id).map(\.key)),
-      orders: open.compactMap { withRows($0, transaction) })
+      stops: assigned.compactMap { stop(of: $0, transaction) }, jobs: read, rest: rest.map(\.id),
+      known: rest.isEmpty ? known(read, transaction) : [:], paused: Set(paused.all(for: id).map(\.key)),
+      orders: openOrders(transaction))
   }
 
   private func write(_ round: LeadRound, _ transaction: Transaction) throws {

@@ -120,7 +120,12 @@ private final class RandomHistory {
     case ..<70:
       let term = memory.lead.row(0, for: 0)?.term ?? 0
       return .lead(after: term + (random.chance(90) ? 0 : 1), silence: silence(), receipt(2))
-    case ..<76: return .load(receipt(2))
+    case ..<74:
+      // Ages are not alike: either they count alone, or nothing beside a priority.
+      let first = FirstJobs(random.number(0..<6), agingStep: random.chance(50) ? 0 : 100_000_000_000)
+      return .load(first: random.chance(50) ? first : FirstJobs(), receipt(2))
+    case ..<75: return .loadJobs(someJobs(), receipt(2))
+    case ..<76: return .loadRest(names: ["job\(random.number(0..<40))", "job\(random.number(0..<40))"], receipt(2))
     case ..<90: return .round(newRound(), receipt(2))
     case ..<92: return .remove(someFinalJobs(), receipt(2))
     case ..<97: return .fence(host: host, silence: silence(), receipt(2))
@@ -160,6 +165,10 @@ private final class RandomHistory {
     pick(memory.jobs.all(for: 0).map(\.key).sorted { $0.key < $1.key }) ?? id(1)
   }
 
+  private func someJobs() -> [ManagedObjectID] {
+    Set((0..<random.number(1..<4)).map { _ in someJob() }).sorted { $0.key < $1.key }
+  }
+
   private func someFinalJobs() -> [FinalJob] {
     let jobs = memory.jobs.all(for: 0).map(\.row).sorted { $0.id.key < $1.id.key }
     return jobs.filter { _ in random.chance(60) }.map { FinalJob(id: $0.id, name: $0.name) }
@@ -181,8 +190,7 @@ private final class RandomHistory {
       let command: JobCommand? = pick([
         .cancel(reason: "it's \"over\""), .hold, .release, .retry, .redrive, .setPriority(-7),
       ])
-      let jobs = Set((0..<random.number(1..<4)).map { _ in someJob() }).sorted { $0.key < $1.key }
-      return .command(command ?? .hold, jobs.map { Order.Target($0, attempts: random.number(1..<5)) })
+      return .command(command ?? .hold, someJobs().map { Order.Target($0, attempts: random.number(1..<5)) })
     }
   }
 
@@ -281,7 +289,9 @@ private final class RandomHistory {
       "hosts \(state.hosts.sorted { $0.key < $1.key }.map { "\($0.key): \(text($0.value))" }) "
         + "runs \(state.runs.sorted { $0.job.key < $1.job.key }.map(text)) jobs \(state.jobs.map(text)) "
         + "known \(text(state.known)) paused \(state.paused.map { "\($0)" }.sorted()) "
-        + "stops \(state.stops.map(text).sorted()) orders \(state.orders.map(text))"
+        + "stops \(state.stops.map(text).sorted()) orders \(state.orders.map(text)) rest \(state.rest.map(\.key))"
+    case .success(.loadedJobs(let jobs)): "jobs \(jobs.map(text))"
+    case .success(.loadedRest(let known, let orders)): "known \(text(known)) orders \(orders.map(text))"
     case .success(.news(let news, _)): "news \(news.map { text($0.news) })"
     case .success(.runs(let runs, let stops, _)): "runs \(runs.map(text)) stops \(stops.map(text))"
     case .success(.tookOver(let runs)): "took over \(runs.sorted { $0.job.key < $1.job.key }.map(text))"
