@@ -50,7 +50,7 @@ final class OutputFile: Sendable {
   private static func failure(_ path: String, _ problem: PathProblem) -> JobFailure {
     var failure = JobFailure(
       "the output \(displayName(path)) can't be written: \(problem)", isPermanent: problem.isLasting)
-    failure.isShortage = problem.isFullDisk
+    failure.isShortage = problem.isOfHost
     return failure
   }
 

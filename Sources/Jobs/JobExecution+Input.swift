@@ -25,7 +25,10 @@ extension JobExecution {
     let place = absolutePath(path)
     if let upload = try uploads?.open(place, for: self.submitter) { return upload }
     do throws(PathProblem) { return try submitter.openFile(place) } catch {
-      throw JobFailure("the input \(displayName(place)) can't be read: \(error)", isPermanent: error.isLasting)
+      var failure = JobFailure(
+        "the input \(displayName(place)) can't be read: \(error)", isPermanent: error.isLasting)
+      failure.isShortage = error.isOfHost
+      throw failure
     }
   }
 

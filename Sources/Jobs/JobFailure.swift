@@ -19,8 +19,8 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public var message: String
   /// True if every further attempt would fail in the same way.
   public var isPermanent: Bool
-  /// True if a disk was full, or the machine short of memory, processes or descriptors: the attempt doesn't count then,
-  /// and others follow until there is room.
+  /// True if a disk was full or read-only, a path hidden from the daemon, or the machine short of memory, processes or
+  /// descriptors: the attempt doesn't count then, and others follow until that is mended.
   public var isShortage = false
   /// The evidence of a crash of the process that did the work; nil for a failure of any other kind.
   public var crash: CrashEvidence?

@@ -15,6 +15,9 @@ struct ProcessEnd: ProgramEnd {
     EX_CONFIG: "EX_CONFIG",
   ]
 
+  /// Exit codes of shells and env(1) that mean that a program can't be executed, or is not found.
+  private static let unstartedCodes: Set<Int32> = [126, 127]
+
   func failure(_ report: ProgramReport, lastLines: [String]) -> (any Error)? {
     let evidence = evidence(lastLines)
     switch termination.status {
@@ -30,11 +33,26 @@ struct ProcessEnd: ProgramEnd {
         return JobFailure(told.message + code, isPermanent: told.isPermanent)
       }
       if code == 0 { return nil }
+      if !report.hasBegun, let fault = hostFault(code, lastLines) { return fault }
       let symbol = Self.permanentCodes[code] ?? (code == EX_TEMPFAIL ? "EX_TEMPFAIL" : nil)
       let meaning = symbol.map { " (\($0))" } ?? ""
       return JobFailure(
         "\(program) exited with code \(code)\(meaning)\(evidence)", isPermanent: Self.permanentCodes[code] != nil)
     }
+  }
+
+  /// The fault of this host that kept the work from beginning, as far as the end of a program that has said nothing tells.
+  private func hostFault(_ code: Int32, _ lastLines: [String]) -> HostFault? {
+    // Nothing that differs from attempt to attempt, so that the fault is told once.
+    let end = "\(program) exited with code \(code)"
+    if let script = definition.command.script {
+      do throws(SystemError) { _ = try FileDescriptor.open(script) } catch {
+        return HostFault("\(end), as its script can't be read: \(error)", awaits: script)
+      }
+    }
+    guard Self.unstartedCodes.contains(code) else { return nil }
+    let words = lastLines.last.map { ": \(singleLine($0))" } ?? ""
+    return HostFault("\(end), which means that a program is missing or can't be executed\(words)")
   }
 
   func failure(_ mistake: OutputError, lastLines: [String]) -> JobFailure {

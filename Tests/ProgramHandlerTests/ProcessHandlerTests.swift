@@ -264,6 +264,38 @@ struct ProcessHandlerTests {
     )
   }
 
+  @Test(
+    "A program that ends before its work as one is missing that it needs is a fault of the host; later it is its job's")
+  func unstarted() async throws {
+    let folder = try TemporaryDirectory()
+    let program = folder.path("program")
+    try Data("#!/usr/bin/env no-such-interpreter\n".utf8).write(to: URL(filePath: program))
+    try #require(chmod(program, 0o755) == 0)
+    let other = try ProcessFixture("true", "ExecStart=\(program)")
+    let missing = await #expect(throws: HostFault.self) { _ = try await other.run() }
+    #expect(missing?.description.hasPrefix("the program \(program) exited with code 127, which means") == true)
+    #expect(missing?.description.contains("no-such-interpreter") == true)
+
+    let script = folder.path("gone.py")
+    let python = try ProcessFixture("true", "ExecStart=/usr/bin/python3 -u \(script) %i")
+    for _ in 1...2 {
+      let gone = await #expect(throws: HostFault.self) { _ = try await python.run() }
+      #expect(
+        gone?.description == "the program /usr/bin/python3 exited with code 2, as its script can't be read: "
+          + "open \"\(script)\": No such file or directory (ENOENT)")
+      #expect(gone?.awaited == script)
+    }
+    try Data("raise SystemExit(3)\n".utf8).write(to: URL(filePath: script))
+    #expect(try await python.failure()?.message.hasPrefix("the program /usr/bin/python3 exited with code 3;") == true)
+
+    for code in [126, 127] {
+      let told = try await #require(ProcessFixture(#"echo '{"progress": {"done": 1}}'; exit \#(code)"#).failure())
+      #expect(told.message.hasPrefix("the program /bin/sh exited with code \(code);"))
+      let silent = try ProcessFixture("echo words; exit \(code)")
+      await #expect(throws: HostFault.self) { _ = try await silent.run() }
+    }
+  }
+
   @Test("Resource limits hold, and say so")
   func limits() async throws {
     let processor = try ProcessFixture("while :; do :; done", "CPUTimeMax=1s")

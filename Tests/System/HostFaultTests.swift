@@ -43,6 +43,43 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
+    @Test(
+      "A job whose output is on a disk that is read-only waits, at no attempt's cost, and goes on when that is mended",
+      .enabled(if: SkipReason.runsAsRoot()))
+    func readOnlyOutput() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes + "[Jobs]\nBackoffBaseSec=1ms\nBackoffLimitSec=100ms\n")
+      let folder = root.directory.path("locked")
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\""
+      let daemon = try await DaemonProcess.ready(
+        root, wrapper: ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", script, folder])
+      try root.payload("in.jpg", try await TestPicture.jpeg())
+      try root.drop(
+        #"""
+        {"type": "image.encode", "id": "p", "maxAttempts": 1,
+         "arguments": {"input": "in.jpg", "outputs": [{"path": "\#(folder)/o.png"}]}}
+        """#, as: "p.json")
+      // Of the third attempt of one.
+      try await daemon.wait {
+        $0.logLines.count { $0.contains("the mount at \(folder) is read-only for the daemon") } >= 3
+      }
+      let why = try await daemon.get("/v1/jobs/p")
+      #expect(why["state"]?.string != "discarded")
+      // Others are not concerned.
+      try root.drop(
+        #"{"type": "image.encode", "id": "q", "arguments": {"input": "in.jpg", "outputs": [{"path": "q.png"}]}}"#,
+        as: "q.json")
+      try await daemon.wait { FileManager.default.fileExists(atPath: $0.root.paths.payload + "/q.png") }
+      let mending = try await Tool.run(
+        "/usr/bin/nsenter",
+        ["--mount", "--target", "\(daemon.child.processID)", "mount", "-o", "remount,bind,rw", folder])
+      try #require(mending.code == 0, "\(mending.errors)")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try await root.sql("SELECT state FROM Job WHERE id = 'p'") == "completed")
+      #expect(FileManager.default.fileExists(atPath: folder + "/o.png"))
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     @Test("Pictures wait for a helper that can't be executed", .enabled(if: SkipReason.runsAsRoot()))
     func missingHelper() async throws {
       let root = try DaemonRoot()

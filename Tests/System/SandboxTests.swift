@@ -27,7 +27,8 @@ extension SystemTests {
         environment: ["INVOCATION_ID": "17b4638f410c406ea94f65737f188426", "PATH": "/usr/bin:/bin"])
     }
 
-    @Test("A job fails at once with what hides its input, or keeps its output from being written")
+    @Test(
+      "A job says at once what hides its input, or keeps its output from being written, and waits at no attempt's cost")
     func jobs() async throws {
       try root.payload("in.jpg", try await TestPicture.jpeg())
       let jobs = [
@@ -46,13 +47,16 @@ extension SystemTests {
       ]
       for (id, job, fault, setting) in jobs {
         try root.drop(job, as: FileName("\(id).json"))
-        try await daemon.waitUntilSpoolIsEmpty()
-        let reason = try root.reason(FileName("\(id).json"))
-        #expect(reason.contains(": \(setting) of ") && reason.contains(fault), "\(reason)")
-        #expect(reason.contains("see SANDBOX in bobbind(8)"))
+        try await daemon.waitForLog("job \(id) (")
+        let told = try #require(daemon.logLines.first { $0.contains("job \(id) (") })
+        #expect(told.contains(": \(setting) of ") && told.contains(fault), "\(told)")
+        #expect(told.contains("see SANDBOX in bobbind(8)"))
       }
-      #expect(try await root.sql("SELECT DISTINCT state, attempt FROM Job") == "discarded|1")
       #expect(try await daemon.stop() == .exited(code: 0))
+      // As many attempts are left as there were.
+      #expect(
+        try await root.sql("SELECT DISTINCT state, maxAttempts - attempt FROM Job WHERE attempt > 0") == "retryable|20")
+      #expect(try await root.sql("SELECT count(*) FROM Job WHERE attempt > 0") == "4")
     }
 
     @Test("bobbinctl tells root what the jobs of any user can do with a path, and others what theirs can")

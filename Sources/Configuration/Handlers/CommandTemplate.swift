@@ -58,6 +58,16 @@ package struct CommandTemplate: Sendable, Equatable {
     return parts + [.text(text)]
   }
 
+  /// The script of an interpreter: the first argument that is no option, if that is an absolute path for all jobs.
+  package var script: String? {
+    let words = arguments.map { parts -> String? in
+      guard case .text(let text)? = parts.first, parts.count == 1 else { return nil }
+      return text
+    }
+    guard let word = words.first(where: { $0?.hasPrefix("-") != true }) ?? nil, word.hasPrefix("/") else { return nil }
+    return word
+  }
+
   /// The arguments for one job.
   package func arguments(_ value: (Specifier) -> String) -> [String] {
     arguments.map { parts in

@@ -4,19 +4,22 @@ package struct PathProblem: Error, Sendable, Hashable, CustomStringConvertible {
   package let description: String
   /// True if another attempt would most likely fail in the same way.
   package let isLasting: Bool
-  /// True if the disk was full.
-  package let isFullDisk: Bool
+  /// True if it is a fault of this host and not of the path: the disk is full or read-only, or a wall of the daemon's sandbox
+  /// is in the way.
+  package let isOfHost: Bool
 
-  package init(_ description: String, isLasting: Bool = true, isFullDisk: Bool = false) {
+  package init(_ description: String, isLasting: Bool = true, isOfHost: Bool = false) {
     self.description = description
     self.isLasting = isLasting
-    self.isFullDisk = isFullDisk
+    self.isOfHost = isOfHost
   }
 
   /// A system call that failed. Where the kernel refused although the user has the right, this process lacks it.
   package init(_ error: SystemError) {
     guard error.code == .accessDenied || error.code == .notPermitted else {
-      self.init(error.description, isLasting: error.isLasting, isFullDisk: error.isFullDisk)
+      self.init(
+        error.description, isLasting: error.isLasting,
+        isOfHost: error.isFullDisk || error.code == .readOnlyFileSystem)
       return
     }
     let process = (try? UserIdentity.ofThisProcess().description) ?? "user \(Credentials.effectiveUser)"
@@ -39,7 +42,9 @@ package struct PathProblem: Error, Sendable, Hashable, CustomStringConvertible {
   static func wall(
     at place: String, of path: String, for use: Sandbox.Use, after code: SystemError.Code?
   ) -> PathProblem? {
-    Sandbox.ofThisProcess()?.explanation(at: place, of: path, for: use, after: code).map { PathProblem($0) }
+    Sandbox.ofThisProcess()?.explanation(at: place, of: path, for: use, after: code).map {
+      PathProblem($0, isOfHost: true)
+    }
   }
 
   /// A right that a user lacks.

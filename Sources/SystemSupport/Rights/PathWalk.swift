@@ -57,7 +57,7 @@ extension UserIdentity {
     if Sandbox.mayBeOwnFolder(node.place),
       let unseen = Sandbox.ofThisProcess()?.explanation(ofUnseen: node.place)
     {
-      throw PathProblem(unseen)
+      throw PathProblem(unseen, isOfHost: true)
     }
     do throws(SystemError) {
       return (Directory(path: node.place, descriptor: try node.descriptor.reopenedAsFolder()), name)
