@@ -160,12 +160,12 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	install -D -m 644 systemd/bobbin.catalog '$(DESTDIR)$(libdir)/systemd/catalog/bobbin.catalog'
 	install -D -m 644 systemd/bobbin.sysusers.conf '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf'
 	install -D -m 644 systemd/bobbin.tmpfiles.conf '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
-	install -d $(foreach folder,bobbin.conf.d handlers.d folders.d schedules.d models,'$(DESTDIR)$(sysconfdir)/bobbin/$(folder)')
+	install -d $(foreach folder,bobbin.conf.d handlers.d folders.d notify.d schedules.d models,'$(DESTDIR)$(sysconfdir)/bobbin/$(folder)')
 	test -e '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf' || \
 	  install -m 644 etc/bobbin.conf '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf'
 	install -D -m 644 etc/bobbin.conf '$(DESTDIR)$(docdir)/bobbin.conf'
 	install -m 644 etc/handlers.d/handler.conf.sample etc/folders.d/folder.conf.sample etc/folders.d/scans.json5.sample \
-	  etc/schedules.d/schedule.conf.sample '$(DESTDIR)$(docdir)'
+	  etc/notify.d/notify.conf.sample etc/schedules.d/schedule.conf.sample '$(DESTDIR)$(docdir)'
 	install -m 644 etc/prometheus/bobbin.rules.yml etc/grafana/bobbin.json '$(DESTDIR)$(docdir)'
 	install -d '$(DESTDIR)$(docdir)/Examples'
 	cp -R Examples/Handlers systemd/DropIns '$(DESTDIR)$(docdir)/Examples'
@@ -188,7 +188,7 @@ uninstall: ## Remove what "make install" installed; keeps configuration, spool a
 	rm -f '$(DESTDIR)$(libdir)/systemd/catalog/bobbin.catalog'
 	rm -f '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf' '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
 	rm -f $(foreach file,README.md CHANGELOG.md SECURITY.md LICENSE bobbin.conf handler.conf.sample folder.conf.sample \
-	  scans.json5.sample schedule.conf.sample bobbin.rules.yml bobbin.json,'$(DESTDIR)$(docdir)/$(file)')
+	  scans.json5.sample notify.conf.sample schedule.conf.sample bobbin.rules.yml bobbin.json,'$(DESTDIR)$(docdir)/$(file)')
 	rm -rf '$(DESTDIR)$(docdir)/Documentation' '$(DESTDIR)$(docdir)/Examples'
 	rm -f $(foreach page,$(MAN_PAGES),'$(DESTDIR)$(mandir)/man$(lastword $(subst ., ,$(page)))/$(page)')
 	rm -f '$(DESTDIR)$(bashcompletiondir)/bobbinctl' '$(DESTDIR)$(zshcompletiondir)/_bobbinctl' \

@@ -43,7 +43,7 @@ struct Burial: Sendable {
   }
 
   private func bury() throws {
-    let configuration = try Configuration.load(mainFile: configurationFile, dropIns: paths.configurationDropIns)
+    let configuration = try Configuration.load(paths, mainFile: configurationFile)
     let url = configuration.store.url
     if url.isEmpty { return }
     let lock: FileLock

@@ -104,8 +104,7 @@ public struct DaemonProgram: Sendable {
     var problems: [ConfigurationProblem] = []
     var loaded = Settings()
     do throws(ConfigurationError) {
-      let file = options.configurationFile ?? paths.configurationFile
-      loaded.configuration = try Configuration.load(mainFile: file, dropIns: paths.configurationDropIns)
+      loaded.configuration = try Configuration.load(paths, mainFile: options.configurationFile)
       problems += loaded.configuration.presetProblems() + loaded.configuration.storeProblems(paths)
     } catch {
       problems += error.problems

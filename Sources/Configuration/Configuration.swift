@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Every setting of the daemon; the initial values here are the only defaults.
 ///
-/// A value is made by ``load(mainFile:dropIns:)`` or ``parse(_:file:)`` only, so that it always lies within the ranges
+/// A value is made by ``load(_:mainFile:)`` or ``parse(_:file:)`` only, so that it always lies within the ranges
 /// of ``Setting``. ``changes(from:)`` says whether a changed key needs a restart.
 package struct Configuration: Sendable, Equatable {
   package internal(set) var spool = Spool()

@@ -3,33 +3,18 @@ import Glibc
 import TextSupport
 
 extension Configuration {
-  /// Reads the main file and then the drop-ins, whose assignments win over earlier ones.
+  /// Reads the main file, then the drop-ins, and then those of notifiers; later assignments win over earlier ones.
   ///
   /// - Parameters:
-  ///   - mainFile: The path of `bobbin.conf`; if there is no such file, its settings are at their defaults.
-  ///   - dropIns: The path of the folder `bobbin.conf.d`, which may be missing.
+  ///   - paths: The folders of the installed service, or of a private root.
+  ///   - mainFile: Another file to read as `bobbin.conf`; what is missing, file or folder, has no settings.
   /// - Throws: ``ConfigurationError`` with all problems in all files.
-  package static func load(mainFile: String, dropIns: String) throws(ConfigurationError) -> Configuration {
+  package static func load(_ paths: Paths, mainFile: String? = nil) throws(ConfigurationError) -> Configuration {
     var parser = ConfigurationParser()
-    var files = [mainFile]
-    do {
-      files += try ConfigurationFile.dropIns(in: dropIns)
-    } catch {
-      parser.problems.append(error)
-    }
-    for file in files {
-      do {
-        if let text = try ConfigurationFile.contents(of: file) { parser.parse(text, file: file) }
-      } catch {
-        parser.problems.append(error)
-      }
-    }
+    parser.read([mainFile ?? paths.configurationFile])
+    parser.readFolder(paths.configurationDropIns)
+    parser.readFolder(paths.notifiers, isOfNotifiers: true)
     return try parser.result()
-  }
-
-  /// Reads the configuration of the installed service, or of a private root.
-  package static func load(_ paths: Paths) throws(ConfigurationError) -> Configuration {
-    try load(mainFile: paths.configurationFile, dropIns: paths.configurationDropIns)
   }
 
   /// The configuration that a text describes.
@@ -55,17 +40,39 @@ struct ConfigurationParser {
     return configuration
   }
 
-  mutating func parse(_ text: [UInt8], file: String) {
+  /// Reads the `*.conf` files of a folder.
+  ///
+  /// - Parameter isOfNotifiers: True if each has a section `[Notify]`, to which the file gives its name.
+  mutating func readFolder(_ folder: String, isOfNotifiers: Bool = false) {
+    do { read(try ConfigurationFile.dropIns(in: folder), isOfNotifiers: isOfNotifiers) } catch {
+      problems.append(error)
+    }
+  }
+
+  mutating func read(_ files: [String], isOfNotifiers: Bool = false) {
+    for file in files {
+      do {
+        guard let text = try ConfigurationFile.contents(of: file) else { continue }
+        parse(text, file: file, notifier: isOfNotifiers ? ConfigurationFile.name(of: file) : nil)
+      } catch {
+        problems.append(error)
+      }
+    }
+  }
+
+  /// - Parameter notifier: The name of the section `[Notify]`, if the file is to have no other.
+  mutating func parse(_ text: [UInt8], file: String, notifier: String? = nil) {
+    if let notifier { configuration.sectionPlaces["Notify \(notifier)"] = SectionPlace(file: file, line: 1) }
     for entry in IniReader.entries(of: text) {
       var problem: ConfigurationProblem?
-      switch entry.content {
+      switch notifier.map({ entry.content.naming("Notify", $0) }) ?? entry.content {
       case .section(let name):
-        if Setting.settings(of: name) == nil { problem = unknownSection(name, file) }
+        if Setting.settings(of: name) == nil { problem = unknownSection(name, file, isOfNotifier: notifier != nil) }
         if Self.placedKinds.contains(where: { name.hasPrefix($0 + " ") }) {
           configuration.sectionPlaces[name] = SectionPlace(file: file, line: entry.line)
         }
       case .malformed(.unknownSection, let name):
-        problem = unknownSection(name, file)
+        problem = unknownSection(name, file, isOfNotifier: notifier != nil)
       case .malformed(let code, let text):
         problem = ConfigurationProblem(code: code, file: file, message: Self.message(for: code, text: text))
       case .assignment(let section, let key, let value):
@@ -109,7 +116,14 @@ struct ConfigurationParser {
     return nil
   }
 
-  private func unknownSection(_ name: String, _ file: String) -> ConfigurationProblem {
+  private func unknownSection(_ name: String, _ file: String, isOfNotifier: Bool) -> ConfigurationProblem {
+    if isOfNotifier {
+      return ConfigurationProblem(
+        code: .unknownSection, file: file, section: name,
+        message:
+          "unknown section; a file in notify.d has the section [Notify], to which it gives its name of at most 100 bytes"
+      )
+    }
     let nearest = NearestName.find(name, in: Setting.sections, within: .max) ?? ""
     let named = Setting.namedSections.map { "\($0) NAME" }
     return ConfigurationProblem(
@@ -158,6 +172,12 @@ enum ConfigurationFile {
     let bytes = try read(descriptor, path)
     guard bytes.count <= maxSize else { throw unreadable(path, reason: "it is larger than \(maxSize >> 20) MiB") }
     return bytes
+  }
+
+  /// The name of what a file defines, which is that of the file without its ending.
+  static func name(of file: String) -> String {
+    let last = file[(file.lastIndex(of: "/").map(file.index(after:)) ?? file.startIndex)...]
+    return String(last.hasSuffix(".conf") ? last.dropLast(5) : last)
   }
 
   /// The paths of the `*.conf` files in a folder in lexical order of their bytes; none if there is no such folder.

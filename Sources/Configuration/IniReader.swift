@@ -104,6 +104,16 @@ struct IniEntry: Equatable {
     case assignment(section: String, key: String, value: String)
     /// A line that can't be used: its text, or for a line that is too long the limit in bytes.
     case malformed(ConfigurationProblem.Code, text: String)
+
+    /// The same with a name for the only section that the file may have.
+    func naming(_ section: String, _ name: String) -> Content {
+      switch self {
+      case .section(section): .section("\(section) \(name)")
+      case .section(let other): .malformed(.unknownSection, text: other)
+      case .assignment(section, let key, let value): .assignment(section: "\(section) \(name)", key: key, value: value)
+      default: self
+      }
+    }
   }
 
   /// The line that inih gets instead of a malformed section line; its assignments belong to no section that exists.

@@ -1,4 +1,4 @@
-/// Sections `[Notify NAME]`: events that jobs tell people of.
+/// Sections `[Notify NAME]`, and files `notify.d/NAME.conf`: events that jobs tell people of.
 extension Configuration {
   /// The kinds of events that people can be told of.
   package enum NoticeKind: String, Sendable, Hashable, CaseIterable {
@@ -38,13 +38,14 @@ extension Configuration {
   ///
   /// - Parameter types: all types that have handlers.
   package func notifierProblems(types: Set<String>) -> [ConfigurationProblem] {
-    notifiers.sorted { $0.key < $1.key }.compactMap { name, notifier in
+    let kind = "Notify "
+    return sectionPlaces.keys.filter { $0.hasPrefix(kind) }.sorted().compactMap { section in
+      let notifier = self[notifier: String(section.dropFirst(kind.count))]
       if types.contains(notifier.type) { return nil }
       let message =
         notifier.type.isEmpty
         ? "needs Type=, the type of the jobs that tell people; a file in handlers.d can declare one"
         : "there is no job type \"\(notifier.type)\" for Type=; there are \(types.sorted().joined(separator: ", "))"
-      let section = "Notify \(name)"
       return ConfigurationProblem(section: section, at: sectionPlaces[section], message)
     }
   }

@@ -66,6 +66,8 @@ package struct Paths: Sendable, Equatable {
   package var configurationFile: String { configuration + "/bobbin.conf" }
   /// The folder of `*.conf` files that are read after the main file, in lexical order.
   package var configurationDropIns: String { configuration + "/bobbin.conf.d" }
+  /// The folder of notifiers.
+  package var notifiers: String { configuration + "/notify.d" }
   /// The folder of declared job types.
   package var handlers: String { configuration + "/handlers.d" }
   /// The folder of hot folders' definitions.

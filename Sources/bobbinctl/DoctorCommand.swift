@@ -59,9 +59,7 @@ struct DoctorCommand: Subcommand {
 
   /// The configured flush interval, in seconds; its default if it can't be read.
   private func flushInterval(_ paths: Paths?) -> Double {
-    let configuration = paths.flatMap {
-      try? Configuration.load(mainFile: $0.configurationFile, dropIns: $0.configurationDropIns)
-    }
+    let configuration = paths.flatMap { try? Configuration.load($0) }
     return (configuration ?? Configuration()).writer.flushInterval / .seconds(1)
   }
 

@@ -13,7 +13,7 @@ extension Session {
     }
     let configuration: Configuration
     do throws(ConfigurationError) {
-      configuration = try Configuration.load(mainFile: paths.configurationFile, dropIns: paths.configurationDropIns)
+      configuration = try Configuration.load(paths)
     } catch {
       throw ToolError(.unreadableFile, "\(error)", hint: "name the store, or --root DIR")
     }

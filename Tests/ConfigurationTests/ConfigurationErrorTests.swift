@@ -94,10 +94,10 @@ struct ConfigurationErrorTests {
   @Test("All mistakes of all files are reported at once, in their order")
   func reportsAll() throws {
     let folder = try TemporaryFolder()
-    let main = try folder.write("[Workers]\nCount=none\nSpeed\n[Wokers]\n", to: "bobbin.conf")
-    let dropIn = try folder.write("[Jobs]\nMaxAttempts=-1", to: "bobbin.conf.d/10.conf")
+    let main = try folder.write("[Workers]\nCount=none\nSpeed\n[Wokers]\n", to: "etc/bobbin.conf")
+    let dropIn = try folder.write("[Jobs]\nMaxAttempts=-1", to: "etc/bobbin.conf.d/10.conf")
     let error = #expect(throws: ConfigurationError.self) {
-      try Configuration.load(mainFile: main, dropIns: folder.path + "/bobbin.conf.d")
+      try Configuration.load(Paths(root: folder.path))
     }
     #expect(
       error?.problems.map { "\($0.code.rawValue) \($0.file):\($0.line ?? 0)" } == [
@@ -109,9 +109,9 @@ struct ConfigurationErrorTests {
   @Test("Where a preset stands is known, so that what is wrong with all of it can be told there")
   func presetPlaces() throws {
     let folder = try TemporaryFolder()
-    let main = try folder.write("[ImagePreset a]\nWidth=9\n\n[ImagePreset b c]\nWidth=9\n", to: "bobbin.conf")
-    let dropIn = try folder.write("\n[ImagePreset a]\nHeight=9\n", to: "bobbin.conf.d/10.conf")
-    let configuration = try Configuration.load(mainFile: main, dropIns: folder.path + "/bobbin.conf.d")
+    let main = try folder.write("[ImagePreset a]\nWidth=9\n\n[ImagePreset b c]\nWidth=9\n", to: "etc/bobbin.conf")
+    let dropIn = try folder.write("\n[ImagePreset a]\nHeight=9\n", to: "etc/bobbin.conf.d/10.conf")
+    let configuration = try Configuration.load(Paths(root: folder.path))
     #expect(
       configuration.sectionPlaces == [
         "ImagePreset a": SectionPlace(file: dropIn, line: 2), "ImagePreset b c": SectionPlace(file: main, line: 4),
@@ -158,16 +158,21 @@ struct ConfigurationErrorTests {
   func reportsUnreadableFiles() throws {
     let folder = try TemporaryFolder()
     let large = try folder.write(String(repeating: "#", count: 1 << 20) + "\n", to: "large.conf")
-    let none = folder.path + "/none"
     for (path, reason) in [
       (folder.path, "it is not a regular file"), ("/dev/null", "it is not a regular file"),
       (large, "it is larger than 1 MiB"), (large + "/below", "Not a directory"),
     ] {
-      let error = #expect(throws: ConfigurationError.self) { try Configuration.load(mainFile: path, dropIns: none) }
+      let error = #expect(throws: ConfigurationError.self) {
+        try Configuration.load(Paths(root: folder.path), mainFile: path)
+      }
       #expect(error?.description == "\(path): can't be read: \(reason)")
     }
-    let error = #expect(throws: ConfigurationError.self) { try Configuration.load(mainFile: none, dropIns: large) }
-    #expect(error?.problems.map(\.code) == [.unreadableFile])
-    #expect(error?.problems.map(\.file) == [large])
+    for name in ["bobbin.conf.d", "notify.d"] {
+      let root = try TemporaryFolder()
+      let file = try root.write("", to: "etc/" + name)
+      let error = #expect(throws: ConfigurationError.self) { try Configuration.load(Paths(root: root.path)) }
+      #expect(error?.problems.map(\.code) == [.unreadableFile])
+      #expect(error?.problems.map(\.file) == [file])
+    }
   }
 }

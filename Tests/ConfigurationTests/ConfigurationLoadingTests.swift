@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import Testing
 
 @testable import Configuration
@@ -26,6 +26,43 @@ struct ConfigurationLoadingTests {
     #expect(loaded.workers.count == 3)
     #expect(loaded.jobs.maxAttempts == 7)
     #expect(loaded.image.helpers == 9)
+  }
+
+  @Test("A file in notify.d is the section of its name, and has no other; one without a type is told")
+  func notifierFiles() throws {
+    let folder = try TemporaryFolder()
+    let paths = Paths(root: folder.path)
+    try folder.write("[Notify mail]\nType=a\nLimit=3\n", to: "etc/bobbin.conf")
+    try folder.write("[Notify]\nType=b\nOn=batch\n", to: "etc/notify.d/mail.conf")
+    let chat = try folder.write("# nothing yet\n", to: "etc/notify.d/chat room.conf")
+    let loaded = try Configuration.load(paths)
+    #expect(Set(loaded.notifiers.keys) == ["mail"])
+    let mail = loaded[notifier: "mail"]
+    #expect(mail.type == "b" && mail.kinds == [.batch] && mail.limit == 3)
+    let problems = loaded.notifierProblems(types: ["b"])
+    #expect(problems.map { "\($0)" }.first?.hasPrefix("\(chat):1: [Notify chat room]: needs Type=, ") == true)
+    #expect(problems.count == 1)
+    let wrong = try folder.write("[Notify mail]\nType=b\n[Notify]\nTipe=b\n[Jobs]\n", to: "etc/notify.d/mail.conf")
+    let error = #expect(throws: ConfigurationError.self) { try Configuration.load(paths) }
+    #expect(
+      error?.problems.map { "\($0.code.rawValue) \($0.file):\($0.line ?? 0)" } == [
+        "unknown-section \(wrong):1", "unknown-key \(wrong):4", "unknown-section \(wrong):5",
+      ])
+  }
+
+  @Test("The sample of a notifier has every key, and those that are commented out have their defaults")
+  func notifierSample() throws {
+    let url = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../etc/notify.d/notify.conf.sample")
+    let text = try String(contentsOf: url.standardized, encoding: .utf8)
+    let full = text.split(separator: "\n").map { $0.contains(/^#[A-Z]/) ? $0.dropFirst() : $0 }
+    let keys = full.compactMap { $0.firstMatch(of: /^([A-Z][A-Za-z]+)=/).map { String($0.1) } }
+    #expect(keys.sorted() == Setting.settings(of: "Notify x")?.map(\.key).sorted())
+    let folder = try TemporaryFolder()
+    try folder.write(text, to: "etc/notify.d/plain.conf")
+    try folder.write(full.joined(separator: "\n"), to: "etc/notify.d/full.conf")
+    let loaded = try Configuration.load(Paths(root: folder.path))
+    #expect(loaded[notifier: "full"] == loaded[notifier: "plain"])
+    #expect(loaded[notifier: "full"].type == "notice.mail")
   }
 
   @Test("An empty assignment gives the default back")

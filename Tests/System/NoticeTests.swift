@@ -85,7 +85,7 @@ extension SystemTests {
       _ = try await first.stop()
       // As a kill between the end of the jobs and the release of their file leaves it.
       try root.write("[Handler]\nType=tell\nExecStart=/bin/true\n", to: root.paths.handlers + "/tell.conf")
-      try root.write("[Notify ops]\nType=tell\nOn=discarded batch\n", to: root.paths.configurationDropIns + "/ops.conf")
+      try root.write("[Notify]\nType=tell\nOn=discarded batch\n", to: root.paths.notifiers + "/ops.conf")
       for _ in 1...2 {
         try root.write(file, to: root.paths.spoolCurrent + "/jobs.json")
         let daemon = try await DaemonProcess.ready(root)
@@ -107,6 +107,11 @@ extension SystemTests {
       #expect(
         check.errors.contains("\(file):3: [Notify chat]: there is no job type \"chat\" for Type=; there are fails"))
       #expect(check.errors.contains("\(file):1: [Notify mail]: needs Type=, "))
+      try root.configure("")
+      try root.write("[Notify]\nType=chat\n", to: root.paths.notifiers + "/chat.conf")
+      let other = try await Tool.run("bobbind", ["--root", root.directory.path, "--check-config"])
+      #expect(other.code == 78)
+      #expect(other.errors.contains("\(root.paths.notifiers)/chat.conf:1: [Notify chat]: there is no job type"))
     }
   }
 }

@@ -27,12 +27,6 @@ package struct DefinitionAssignment: Sendable, Equatable {
 }
 
 extension FileDefinition {
-  /// The name of what a file defines, which is that of the file without its ending.
-  static func name(of file: String) -> String {
-    let last = file[(file.lastIndex(of: "/").map(file.index(after:)) ?? file.startIndex)...]
-    return String(last.hasSuffix(".conf") ? last.dropLast(5) : last)
-  }
-
   /// Reads the `*.conf` files of a folder, which may be missing.
   ///
   /// - Parameter check: Returns further problems of a definition, with regard to those before it.

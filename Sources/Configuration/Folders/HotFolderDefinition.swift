@@ -32,7 +32,7 @@ package struct HotFolderDefinition: Sendable, Equatable {
 
   init(file: String) { self.file = file }
 
-  package var name: String { Self.name(of: file) }
+  package var name: String { ConfigurationFile.name(of: file) }
 
   /// A problem with the value of a key, with the key's place.
   package func problem(_ key: String, _ message: String) -> ConfigurationProblem { valueProblem(key, message) }

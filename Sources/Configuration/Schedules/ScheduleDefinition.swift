@@ -15,7 +15,7 @@ package struct ScheduleDefinition: Sendable, Equatable {
 
   init(file: String) {
     self.file = file
-    rule = ScheduleRule(name: Self.name(of: file))
+    rule = ScheduleRule(name: ConfigurationFile.name(of: file))
   }
 
   package var name: String { rule.name }
