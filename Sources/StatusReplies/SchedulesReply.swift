@@ -11,20 +11,23 @@ package struct SchedulesReply: Decodable, Sendable {
     package let last: Timestamp?
     /// The ID of that firing, with which those of its jobs begin.
     package let lastFiring: String?
+    /// The reason why its jobs were refused; nil if they were not.
+    package let refusal: String?
     /// The number of its jobs in each state; those that retention has removed are not counted.
     package let jobs: [String: Int]
     /// Its last firings with jobs that are still on record, the oldest first; nil of an older daemon.
     package let history: [Firing]?
 
     package init(
-      name: String, isPaused: Bool, next: Timestamp?, last: Timestamp?, lastFiring: String?, jobs: [String: Int],
-      history: [Firing]
+      name: String, isPaused: Bool, next: Timestamp?, last: Timestamp?, lastFiring: String?,
+      refusal: String? = nil, jobs: [String: Int], history: [Firing]
     ) {
       self.name = name
       self.isPaused = isPaused
       self.next = next
       self.last = last
       self.lastFiring = lastFiring
+      self.refusal = refusal
       self.jobs = jobs
       self.history = history
     }
@@ -32,7 +35,8 @@ package struct SchedulesReply: Decodable, Sendable {
     fileprivate var json: JSONValue {
       .object([
         "name": .string(name), "isPaused": .bool(isPaused), "next": .time(next), "last": .time(last),
-        "lastFiring": .text(lastFiring), "jobs": .counts(jobs), "history": .array((history ?? []).map(\.json)),
+        "lastFiring": .text(lastFiring), "refusal": .text(refusal), "jobs": .counts(jobs),
+        "history": .array((history ?? []).map(\.json)),
       ])
     }
   }

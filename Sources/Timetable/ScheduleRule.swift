@@ -28,6 +28,11 @@ package struct ScheduleRule: Sendable, Equatable {
   /// True if the moments of both are the same.
   func hasMoments(of other: ScheduleRule) -> Bool { times == other.times && interval == other.interval }
 
+  /// The moments in words, which are others for a rule with others.
+  var moments: String {
+    (times.map(\.description) + (interval.map { ["every \($0) ms"] } ?? [])).joined(separator: ", ")
+  }
+
   /// The first moment after another; nil if there is none.
   func next(after moment: Int64) -> Int64? {
     // Calendar expressions are finer than a millisecond; what lies in between counts as the millisecond after it.

@@ -40,13 +40,16 @@ package struct Timetable: Sendable {
     /// The moment up to which the rule does not count: that of an edit while the next moment, of the old rule, waited for its
     /// delay.
     var edited = Int64.min
+    /// The reason why the jobs of the last firing were refused; nil if they were not.
+    var refusal: String?
     var isPaused = false
 
     /// The place to keep: a moment of an old rule can't be found again by the new one, so it is due then.
     var place: Record {
       let waiting = next.flatMap { $0 <= edited ? $0 : nil }
       return Record(
-        last: waiting == nil ? last : edited, fired: fired?.time, due: due ?? waiting, isPaused: isPaused)
+        last: waiting == nil ? last : edited, fired: fired?.time, due: due ?? waiting, next: next,
+        moments: rule.moments, refusal: refusal, isPaused: isPaused)
     }
 
     /// The firing of a moment; if its jobs wait for those before, with the firing that it follows.
@@ -125,8 +128,15 @@ package struct Timetable: Sendable {
     var entry = Entry(rule: rule, last: min(record.last, time))
     entry.fired = record.fired.map { Firing(schedule: rule.name, time: $0) }
     entry.due = record.due.flatMap { $0 <= time ? $0 : nil }
+    entry.refusal = record.refusal
     entry.isPaused = record.isPaused
     if entry.isPaused {
+      entry.last = time
+    } else if let moments = record.moments, moments != rule.moments {
+      // Edited while nobody looked: what was due is due by the old rule, and the new one counts from now on.
+      if entry.due == nil, rule.isPersistent || isContinued {
+        entry.due = record.next.flatMap { $0 <= time ? $0 : nil }
+      }
       entry.last = time
     } else if !rule.isPersistent && !isContinued {
       let passed = rule.last(after: entry.last, through: time)
@@ -193,10 +203,11 @@ package struct Timetable: Sendable {
     entries[name]?.order(at: time)
   }
 
-  /// Notes that the jobs of a firing are submitted, or refused.
-  package mutating func noteFired(_ firing: Firing) {
+  /// Notes that the jobs of a firing are submitted, or refused for a reason.
+  package mutating func noteFired(_ firing: Firing, refusal: String? = nil) {
     guard var entry = entries[firing.schedule] else { return }
     entry.fired = firing
+    entry.refusal = refusal
     if entry.due == firing.time { entry.due = nil }
     entries[firing.schedule] = entry
   }
@@ -250,12 +261,24 @@ package struct Timetable: Sendable {
     package let fired: Int64?
     /// The moment of a firing whose jobs may not be submitted yet; the next run makes it again.
     package let due: Int64?
+    /// The moment that is due next by the rule of this run; nil if there is none.
+    package let next: Int64?
+    /// The moments of that rule, in words.
+    package let moments: String?
+    /// The reason why the jobs of the last firing were refused.
+    package let refusal: String?
     package let isPaused: Bool
 
-    package init(last: Int64, fired: Int64?, due: Int64? = nil, isPaused: Bool = false) {
+    package init(
+      last: Int64, fired: Int64?, due: Int64? = nil, next: Int64? = nil, moments: String? = nil, refusal: String? = nil,
+      isPaused: Bool = false
+    ) {
       self.last = last
       self.fired = fired
       self.due = due
+      self.next = next
+      self.moments = moments
+      self.refusal = refusal
       self.isPaused = isPaused
     }
   }
@@ -269,6 +292,8 @@ package struct Timetable: Sendable {
     /// Nil if it never fires again, or is paused.
     package let next: Int64?
     package let last: Firing?
+    /// The reason why the jobs of the last firing were refused; nil if they were not.
+    package let refusal: String?
     package let isPaused: Bool
   }
 
@@ -276,7 +301,8 @@ package struct Timetable: Sendable {
   package var overview: [Overview] {
     entries.values.sorted { $0.rule.name < $1.rule.name }.map { entry in
       Overview(
-        name: entry.rule.name, next: entry.isPaused ? nil : entry.alarm, last: entry.fired, isPaused: entry.isPaused)
+        name: entry.rule.name, next: entry.isPaused ? nil : entry.alarm, last: entry.fired, refusal: entry.refusal,
+        isPaused: entry.isPaused)
     }
   }
 }

@@ -11,7 +11,8 @@ struct SchedulesCommand: Subcommand {
   static let summary = "List the schedules: when they fire next, when they did last, and what became of it"
   static let details = """
     A file schedules.d/NAME.conf beside bobbin.conf declares a schedule; bobbin-schedule(5) describes it. NEXT may be a
-    little later than the moment that is due (RandomizedDelaySec=). ENDED counts the jobs of the last firing by state.
+    little later than the moment that is due (RandomizedDelaySec=). ENDED counts the jobs of the last firing by state, or says
+    why they were refused.
     """
   static let options: [Option] = []
 
@@ -31,11 +32,12 @@ struct SchedulesCommand: Subcommand {
     ])
     table.rows = try reply.decoded(as: SchedulesReply.self).schedules.map { schedule in
       let jobs = schedule.jobs.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+      let end = schedule.refusal.map { "refused: \($0)" } ?? jobs.joined(separator: ", ")
       return [
         .init(schedule.name),
         .init(sentence: schedule.isPaused ? "paused" : schedule.next.map(time.relative) ?? "never"),
         .init(sentence: schedule.last.map(time.relative) ?? "-"),
-        .init(sentence: jobs.isEmpty ? "-" : jobs.joined(separator: ", ")),
+        .init(sentence: end.isEmpty ? "-" : end),
       ]
     }
     try session.output.write(table)

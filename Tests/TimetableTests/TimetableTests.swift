@@ -1,4 +1,5 @@
 import CalendarTime
+import Foundation
 import TestSupport
 import Testing
 
@@ -200,6 +201,25 @@ struct TimetableTests {
     next.replace([try rule("a", "hourly")], records: timetable.records, at: time, isContinued: true)
     #expect(fire(&next, at: time) == ["a@2026-11-23T02:00:00Z"])
     #expect(next.missed.isEmpty)
+  }
+
+  @Test(
+    "After an edit that comes with a start only what was due by the old times is made up for",
+    arguments: [true, false])
+  func editedMeanwhile(isContinued: Bool) throws {
+    let edit = Self.midnight + 2 * Self.hour + 1
+    for (old, expected) in [("3:00", []), ("1:30", ["a@2026-11-23T01:30:00Z"])] {
+      let timetable = timetable(try rule("a", old) { $0.isPersistent = !isContinued })
+      let records = try JSONDecoder().decode(
+        [String: Timetable.Record].self, from: JSONEncoder().encode(timetable.records))
+      var next = Timetable(seed: 0)
+      next.replace(
+        [try rule("a", "hourly") { $0.isPersistent = !isContinued }], records: records, at: edit,
+        isContinued: isContinued)
+      #expect(fire(&next, at: edit) == expected)
+      #expect(fire(&next, at: edit).isEmpty && next.missed.isEmpty)
+      #expect(next.nextAlarm == Self.midnight + 3 * Self.hour)
+    }
   }
 
   @Test("A firing that waits for its delay fires also after a restart, an edit, or a clock put back a little")

@@ -125,29 +125,32 @@ final class Schedules: Sendable {
 
   private func submitPending() throws {
     for order in state.withLock(\.timetable.pending) {
-      try submit(order, state.withLock { $0.files[order.firing.schedule] })
-      state.withLock { $0.timetable.noteFired(order.firing) }
+      let refusal = try submit(order, state.withLock { $0.files[order.firing.schedule] })
+      state.withLock { $0.timetable.noteFired(order.firing, refusal: refusal) }
     }
   }
 
+  /// - Returns: the reason why the jobs are refused; nil if they are submitted.
   /// - Throws: what may be over soon.
-  private func submit(_ order: Timetable.Order, _ file: ScheduledFile?) throws {
-    guard let file else { return }
+  private func submit(_ order: Timetable.Order, _ file: ScheduledFile?) throws -> String? {
+    guard let file else { return nil }
     do {
       try desk.submit(order, file)
       log.debug("the schedule \(order.firing.schedule) has fired: \(order.firing.id)")
+      return nil
     } catch let error as JobFileError {
-      refuse(order.firing, error.description)
+      return refuse(order.firing, error.description)
     } catch let error as AdmissionRefusal {
-      refuse(order.firing, error.reason)
+      return refuse(order.firing, error.reason)
     }
   }
 
-  private func refuse(_ firing: Firing, _ reason: String) {
+  private func refuse(_ firing: Firing, _ reason: String) -> String {
     log.error(
       "the jobs of \(firing.id) are refused: \(reason)", as: .scheduleRefused,
       fields: [("BOBBIN_SCHEDULE", firing.schedule)])
     events.send(.firingRefused(firing, reason))
+    return reason
   }
 
   /// Reports the moments that have passed, unless another host of a fleet has fired then.

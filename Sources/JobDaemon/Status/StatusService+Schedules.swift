@@ -49,6 +49,7 @@ extension StatusService {
         return SchedulesReply.Schedule(
           name: schedule.name, isPaused: schedule.isPaused, next: schedule.next.map(Timestamp.init(milliseconds:)),
           last: (schedule.last?.time).map(Timestamp.init(milliseconds:)), lastFiring: schedule.last?.id,
+          refusal: schedule.refusal,
           jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }),
           history: try Self.history(of: schedule.name, in: context))
       }

@@ -33,7 +33,8 @@ function scheduleTable(schedules) {
     h('span', null, schedule.name, schedule.isPaused && h('span.badge.state-held', null, 'paused')),
     schedule.next ? time(schedule.next) : h('span.none', null, schedule.isPaused ? 'paused' : 'never again'),
     history(schedule),
-    h('span', null, time(schedule.last), ' ', Object.keys(schedule.jobs).length > 0 && shares(schedule.jobs, 'Jobs of the last firing')),
+    h('span', null, time(schedule.last), ' ', Object.keys(schedule.jobs).length > 0 && shares(schedule.jobs, 'Jobs of the last firing'),
+      schedule.refusal && h('span.error-text', null, `refused: ${schedule.refusal}`)),
     h('span.row-buttons', null,
       control('Run', change(schedule.name, 'run'), {'aria-label': `Run ${schedule.name} now`}),
       schedule.isPaused
