@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import SystemSupport
 import TestSupport
 import Testing
@@ -103,6 +105,39 @@ struct HotFolderStateTests {
     #expect(state.next(at: at(1)) == .scan)
     for path in paths { state.sight(path, at: at(1)) }
     #expect(state.next(at: at(1)) != .rest(until: nil))
+  }
+
+  @Test("The content of a file that waits for another try is not read again while it has the same form")
+  func keptDigest() throws {
+    var state = HotFolderState(settle: .zero)
+    let folder = try TemporaryDirectory()
+    try Data("text".utf8).write(to: URL(filePath: folder.path("a")))
+    let tree = try HotFolderTree(path: folder.path, isRecursive: false, queue: DispatchQueue(label: "test")) { _ in }
+    let file = try HotFile(path, in: tree)
+    let digest = HotFolderState.Digest(form: file.form, value: 7)
+    #expect(file.digest != 7)
+    state.retry(path, digest, at: at(10))
+    state.sight(path, at: at(5))
+    #expect(state.next(at: at(5)) == .look([path]))
+    #expect(state.digest(of: path) == digest)
+    #expect(try HotFile(path, in: tree, known: state.digest(of: path)).digest == 7)
+    let ready = state.note(path, .closed(file.form), at: at(5))
+    #expect(ready == file.form && state.digest(of: path) == nil)
+    try Data("other".utf8).write(to: URL(filePath: folder.path("a")))
+    #expect(try HotFile(path, in: tree, known: digest).digest != 7)
+    tree.stop()
+  }
+
+  @Test("Files whose jobs failed in an earlier run are looked at once more, those that are completed are not")
+  func unconfirmed() {
+    var memory = HotFolderMemory()
+    let other = InnerPath(names: [FileName("other")])
+    memory.remember(path, form(1), digest: HotFolderMemory.failure)
+    memory.remember(other, form(1), digest: 5)
+    var state = HotFolderState(settle: .zero, memory: HotFolderMemory(text: memory.text))
+    #expect(!state.isOver(path, form(1)) && state.isOver(other, form(1)))
+    state.confirm(path)
+    #expect(state.isOver(path, form(1)) && !state.isOver(path, form(2)))
   }
 
   @Test("What is remembered survives its text, also with a line that was cut short")

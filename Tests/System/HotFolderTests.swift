@@ -256,6 +256,38 @@ extension SystemTests {
       #expect(try await daemon.tool("status").output.contains(/hot folders +2; files: 3 submitted\n/))
     }
 
+    @Test("A folder that is deleted is told, and taken when it is there again")
+    func deletedFolder() async throws {
+      let daemon = try await DaemonProcess.ready(root)
+      try put("a")
+      try await wait(for: 1, of: daemon)
+      try FileManager.default.removeItem(atPath: folder)
+      try await daemon.wait { $0.managerStatus == "taking jobs; hot folders with problems: in" }
+      #expect(try await daemon.get("/v1/folders")["folders"]?.array?.first?["state"] == "missing")
+      try root.write("x", to: folder + "/b")
+      try await wait(for: 2, of: daemon)
+      #expect(try await daemon.get("/v1/folders")["folders"]?.array?.first?["state"] == "watching")
+      #expect(try await jobs() == ["a", "b"])
+    }
+
+    @Test(
+      "What is mounted upon a folder is watched instead, until it is unmounted", .enabled(if: SkipReason.runsAsRoot()))
+    func mountedUpon() async throws {
+      let daemon = try await DaemonProcess.ready(
+        root, wrapper: ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", "exec \"$0\" \"$@\""])
+      func inside(_ script: String) async throws {
+        let tool = try await Tool.run(
+          "/usr/bin/nsenter", ["--mount", "--target", "\(daemon.child.processID)", "/bin/sh", "-ec", script])
+        try #require(tool.code == 0, "\(tool.errors)")
+      }
+      try await inside("mount -t tmpfs -o mode=755 none \(folder); echo x >\(folder)/.a; mv \(folder)/.a \(folder)/a")
+      try await wait(for: 1, of: daemon)
+      try await inside("umount --lazy \(folder)")
+      try put("b")
+      try await wait(for: 2, of: daemon)
+      #expect(try await jobs() == ["a", "b"])
+    }
+
     @Test(
       "Hosts of a fleet that watch the same folder make one job of each file, and know when it is over",
       .enabled(if: PostgresCluster.isAvailable()))
@@ -327,6 +359,35 @@ extension SystemTests {
       #expect(retried.code == 0, "\(retried.errors)")
       try await daemon.wait { _ in !FileManager.default.fileExists(atPath: self.folder + "/a") }
       #expect(try await jobs("state") == ["completed"])
+    }
+
+    @Test("A file whose failed job is put back is finished like others also when the daemon was restarted before")
+    func putBackLater() async throws {
+      let cause = root.directory.path("cause")
+      try root.write("", to: cause)
+      try root.write(
+        "[Handler]\nType=test\nExecStart=/bin/sh -c \"test ! -e \(cause) || exit 65\"\n",
+        to: root.paths.handlers + "/test.conf")
+      try root.write("{type: 'test'}", to: template)
+      try define("Settle=0\nAfterwards=delete")
+      let first = try await DaemonProcess.ready(root)
+      try put("a")
+      try await wait(for: 1, of: first)
+      #expect(try await first.stop() == .exited(code: 0))
+      let memory = root.paths.hotFolderMemories + "/in"
+      let before = try String(contentsOfFile: memory, encoding: .utf8)
+      try FileManager.default.removeItem(atPath: cause)
+      let daemon = try await DaemonProcess.ready(root)
+      // What comes behind the file is looked at after it.
+      try put("b")
+      try await daemon.wait { _ in !FileManager.default.fileExists(atPath: self.folder + "/b") }
+      #expect(try await jobs("state").sorted() == ["completed", "discarded"] && exists("in/a"))
+      #expect(try String(contentsOfFile: memory, encoding: .utf8) == before)
+      let retried = try await daemon.tool("retry", "--state", "discarded")
+      #expect(retried.code == 0, "\(retried.errors)")
+      try await daemon.wait { _ in !FileManager.default.fileExists(atPath: self.folder + "/a") }
+      #expect(try await jobs("state") == ["completed", "completed"])
+      #expect(try await daemon.stop() == .exited(code: 0))
     }
 
     @Test("A mistake in a template is found before it matters")

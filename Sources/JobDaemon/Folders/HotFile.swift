@@ -12,6 +12,7 @@ struct HotFile {
   let form: FileForm
   /// A hash of the content.
   let digest: UInt64
+  var content: HotFolderState.Digest { HotFolderState.Digest(form: form, value: digest) }
   /// The user with whose rights the job runs: the file's owner.
   let submitter: UInt32
   /// When the file was made, in nanoseconds since 1970.
@@ -19,8 +20,9 @@ struct HotFile {
 
   /// Opens and checks a file.
   ///
+  /// - Parameter known: the hash of its content in an earlier form; read again only if it has another by now.
   /// - Throws: ``Refusal``, or the system's error.
-  init(_ path: InnerPath, in tree: HotFolderTree) throws {
+  init(_ path: InnerPath, in tree: HotFolderTree, known: HotFolderState.Digest? = nil) throws {
     guard let name = path.names.last else { throw Refusal(description: "it is the folder itself") }
     let descriptor = try tree.directory(path.parent).openFile(name)
     let status = try descriptor.status()
@@ -29,6 +31,10 @@ struct HotFile {
     submitter = try Self.submitter(
       of: descriptor, name, status, folders: tree.statuses(to: path.parent))
     birthTime = try descriptor.birthTime()
+    if let known, known.form == form {
+      digest = known.value
+      return
+    }
     var hash = StableHash()
     if status.size <= Self.digestLimit {
       hash.combine(try descriptor.readAll(limit: Self.digestLimit))

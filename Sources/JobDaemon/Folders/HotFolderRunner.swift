@@ -19,11 +19,7 @@ final class HotFolderRunner: Sendable {
   private static let quotaDelay = Duration.seconds(10)
 
   /// A file whose job is under way, or has failed and may be put back.
-  private struct Submitted {
-    let path: InnerPath
-    let form: FileForm
-    let digest: UInt64
-  }
+  private typealias Submitted = (path: InnerPath, content: HotFolderState.Digest)
 
   private struct State {
     var decisions: HotFolderState
@@ -48,13 +44,15 @@ final class HotFolderRunner: Sendable {
   private let works: Coalescer
   private let timer: OneShotTimer
   private let state: Mutex<State>
-  private let watches = Mutex<(tree: HotFolderTree?, ancestor: AncestorWatch?)>((nil, nil))
+  private let watch: HotFolderWatch
 
   init(_ folder: HotFolder, jobs: HotFolderJobs, memories: String) throws {
     self.folder = folder
     self.jobs = jobs
     memoryFile = try HotFolderMemoryFile(in: memories, name: folder.name)
     queue = DispatchQueue(label: "hot folder \(folder.name)")
+    watch = HotFolderWatch(
+      path: folder.definition.path, isRecursive: folder.definition.isRecursive, queue: queue)
     works = Coalescer(queue: queue)
     timer = OneShotTimer(queue: queue)
     state = Mutex(
@@ -79,11 +77,7 @@ final class HotFolderRunner: Sendable {
   /// Finishes the files of jobs that have ended since the stop, or just before, and lets go of the folder.
   func finish() {
     finishFiles()
-    watches.withLock { watches in
-      watches.tree?.stop()
-      watches.ancestor?.stop()
-      watches = (nil, nil)
-    }
+    watch.stop()
   }
 
   /// Notes jobs whose outcomes are on disk, of whichever origin.
@@ -115,33 +109,26 @@ final class HotFolderRunner: Sendable {
 
   /// Opens the folder, or waits until it is there.
   private func open() {
-    let path = folder.definition.path
     if state.withLock({ $0.isStopped }) { return }
     do throws(SystemError) {
-      // Before the look at the folder itself, so that nothing is missed in between.
-      let ancestor = try AncestorWatch(path, queue: queue) { [weak self] in self?.open() }
-      let old = watches.withLock { watches in
-        defer { watches.ancestor = ancestor }
-        return watches
+      let isNew = try watch.open { [weak self] in
+        self?.notice($0)
+      } whenElsewhere: { [weak self] in
+        self?.open()
       }
-      old.ancestor?.stop()
-      if let tree = old.tree, try !tree.isReplaced(at: path) { return }
-      let tree = try HotFolderTree(path: path, isRecursive: folder.definition.isRecursive, queue: queue) {
-        [weak self] in self?.notice($0)
-      }
-      watches.withLock { $0.tree = tree }
-      old.tree?.stop()
+      if !isNew { return }
       state.withLock { $0.state = .watching }
       solve()
       rescan()
     } catch {
-      watches.withLock { watches in
-        watches.tree?.stop()
-        watches.tree = nil
-      }
       state.withLock { $0.state = error.code == .noEntry ? .missing : .unreadable }
       tell("it can't be read; its files are taken when it is there: \(error)")
     }
+  }
+
+  /// Looks whether something was mounted upon the folder, or what was is unmounted.
+  func noteMounts() {
+    queue.async { if !self.watch.isCurrent { self.open() } }
   }
 
   private func notice(_ events: [HotFolderTree.Event]) {
@@ -166,15 +153,13 @@ final class HotFolderRunner: Sendable {
     workSoon()
   }
 
-  private var tree: HotFolderTree? { watches.withLock { $0.tree } }
-
   // MARK: Work
 
   private func workSoon() { works.request { [weak self] in self?.work() } }
 
   private func work() {
     finishFiles()
-    while let tree, !state.withLock({ $0.isStopped }) {
+    while let tree = watch.tree, !state.withLock({ $0.isStopped }) {
       guard jobs.areTaken() else { return workAgain(after: Self.retryDelay) }
       switch state.withLock({ $0.decisions.next(at: .now) }) {
       case .scan: scan(tree)
@@ -209,8 +194,11 @@ final class HotFolderRunner: Sendable {
   private func look(at path: InnerPath, in tree: HotFolderTree) {
     do throws(SystemError) {
       let look = try self.look(of: path, in: tree)
-      let form = state.withLock { $0.decisions.note(path, look, at: .now) }
-      if let form { submit(path, form, in: tree) }
+      let (form, digest) = state.withLock { state in
+        let digest = state.decisions.digest(of: path)
+        return (state.decisions.note(path, look, at: .now), digest)
+      }
+      if let form { submit(path, form, known: digest, in: tree) }
     } catch {
       _ = state.withLock { $0.decisions.note(path, .nothing, at: .now) }
       if !error.isLasting { return retry(path, because: error) }
@@ -230,7 +218,7 @@ final class HotFolderRunner: Sendable {
     guard status.kind == .regular, folder.takes(name) else { return .nothing }
     // Most files that a scan meets are known: they are not even opened.
     let form = FileForm(status)
-    if state.withLock({ $0.decisions.memory.contains(path, form) }) { return .closed(form) }
+    if state.withLock({ $0.decisions.isOver(path, form) }) { return .closed(form) }
     let file = try directory.openFile(name)
     let writers = try file.excludeWriters()
     let now = FileForm(try file.status())
@@ -239,9 +227,10 @@ final class HotFolderRunner: Sendable {
 
   // MARK: Jobs
 
-  private func submit(_ path: InnerPath, _ form: FileForm, in tree: HotFolderTree) {
+  /// - Parameter known: the hash of the content that an earlier attempt has read, with the form that the file had.
+  private func submit(_ path: InnerPath, _ form: FileForm, known: HotFolderState.Digest?, in tree: HotFolderTree) {
     do {
-      let file = try HotFile(path, in: tree)
+      let file = try HotFile(path, in: tree, known: known)
       guard file.form == form else { return state.withLock { $0.decisions.sight(path, at: .now) } }
       if let line = state.withLock({ state in
         state.decisions.recognize(path, form, digest: file.digest) ? state.decisions.memory.line(of: path) : nil
@@ -254,8 +243,6 @@ final class HotFolderRunner: Sendable {
       return
     } catch let error where (error as? SystemError)?.isLasting == false || error is StoreError {
       retry(path, because: error)
-    } catch let error as SpoolQuota.Refusal {
-      retry(path, after: Self.quotaDelay, because: error)
     } catch let error as AdmissionRefusal {
       refuse(path, error.reason)
     } catch {
@@ -270,7 +257,7 @@ final class HotFolderRunner: Sendable {
     let id = file.id(of: path, in: folder.name)
     state.withLock { state in
       state.decisions.expect(id, for: path)
-      state.submitted[id] = Submitted(path: path, form: file.form, digest: file.digest)
+      state.submitted[id] = (path, file.content)
     }
     do {
       var entry = try jobs.known(id)
@@ -285,6 +272,10 @@ final class HotFolderRunner: Sendable {
           if !known.state.isFinal { return forget(id) }
           state.withLock { $0.outcomes.append((id, known.state)) }
         }
+      } else if state.withLock({ $0.decisions.memory.contains(path, file.form) }) {
+        // Its job failed before the start, and has no record any more.
+        state.withLock { $0.decisions.confirm(path) }
+        return forget(id)
       } else {
         let values = TemplateValues(
           path: (folder.definition.path == "/" ? "" : folder.definition.path) + "/" + relative, relative: relative,
@@ -299,7 +290,8 @@ final class HotFolderRunner: Sendable {
       }
     } catch {
       forget(id)
-      throw error
+      guard error is SpoolQuota.Refusal else { throw error }
+      retry(path, file.content, after: Self.quotaDelay, because: error)
     }
     if state.withLock({ !$0.outcomes.isEmpty }) { workSoon() }
   }
@@ -311,9 +303,12 @@ final class HotFolderRunner: Sendable {
     }
   }
 
-  private func retry(_ path: InnerPath, after delay: Duration = retryDelay, because error: any Error) {
+  private func retry(
+    _ path: InnerPath, _ digest: HotFolderState.Digest? = nil, after delay: Duration = retryDelay,
+    because error: any Error
+  ) {
     tell("files wait: \(error)")
-    state.withLock { $0.decisions.retry(path, at: .now + delay) }
+    state.withLock { $0.decisions.retry(path, digest, at: .now + delay) }
   }
 
   // MARK: Afterwards
@@ -332,9 +327,11 @@ final class HotFolderRunner: Sendable {
           // Somebody may put the job back, which may be completed then.
           let hasRoom = state.submitted.count < 2 * HotFolderState.capacity
           if hasRoom && outcome != .completed { state.submitted[id] = file }
-          // One whose job failed is taken again also with the same content, when it is written or touched.
-          state.decisions.remember(file.path, file.form, digest: outcome == .completed ? file.digest : 0)
-          return state.decisions.memory.line(of: file.path)
+          let before = state.decisions.memory.line(of: file.path)
+          let digest = outcome == .completed ? file.content.value : HotFolderMemory.failure
+          state.decisions.remember(file.path, file.content.form, digest: digest)
+          let line = state.decisions.memory.line(of: file.path)
+          return line == before ? nil : line
         }
         if let line { lines.append(line) }
       }
@@ -345,14 +342,16 @@ final class HotFolderRunner: Sendable {
 
   /// Moves or deletes a file; returns true if it is not there any more, or is another one by now.
   private func isGone(_ file: Submitted, afterwards outcome: JobState) -> Bool {
-    guard let tree, let name = file.path.names.last else { return true }
+    guard let tree = watch.tree, let name = file.path.names.last else { return true }
     let target = outcome == .completed ? folder.definition.done : folder.definition.failed
     let isDeleted = outcome == .completed && folder.definition.afterwards == .delete
     if !isDeleted && target == nil { return false }
     do {
       let directory = try tree.directory(file.path.parent)
       // Another file of its name, or other content, has a job of its own first.
-      guard try directory.contains(name), FileForm(try directory.status(of: name)) == file.form else { return true }
+      guard try directory.contains(name), FileForm(try directory.status(of: name)) == file.content.form else {
+        return true
+      }
       if let target {
         try directory.move(name, into: Directory(path: target).makingFolders(file.path.parent.names))
       } else {

@@ -47,6 +47,12 @@ struct HotFolderState {
     case rest(until: Moment?)
   }
 
+  /// A hash of the content that a file had in a form.
+  struct Digest: Equatable {
+    let form: FileForm
+    let value: UInt64
+  }
+
   private struct Sighting {
     /// The moment of the next look; nil while one is under way.
     var due: Moment?
@@ -55,6 +61,8 @@ struct HotFolderState {
     var since: Moment
     /// Looks that found it open for writing, since it was last sighted.
     var openLooks = 0
+    /// The hash of its content that an attempt to submit it has found.
+    var digest: Digest?
   }
 
   private struct Expected {
@@ -79,10 +87,13 @@ struct HotFolderState {
   /// True if files were sighted for which there was no room.
   private var isIncomplete = false
   private(set) var memory: HotFolderMemory
+  /// Remembered files whose jobs failed in an earlier run: somebody may have put them back since then, or does so later.
+  private var unconfirmed: Set<UInt64>
 
   init(settle: Duration, memory: HotFolderMemory = HotFolderMemory()) {
     self.settle = settle
     self.memory = memory
+    unconfirmed = memory.failures
   }
 
   /// The number of files that are to be looked at once more.
@@ -137,7 +148,7 @@ struct HotFolderState {
     guard var sighting = sightings[path] else { return nil }
     switch look {
     case .nothing: sightings[path] = nil
-    case .closed(let form) where memory.contains(path, form): sightings[path] = nil
+    case .closed(let form) where isOver(path, form): sightings[path] = nil
     case .open(let form):
       sighting.form = form
       sighting.since = now
@@ -160,9 +171,14 @@ struct HotFolderState {
   }
 
   /// Has a file looked at again later that could not be submitted.
-  mutating func retry(_ path: InnerPath, at moment: Moment) {
-    sightings[path] = Sighting(due: moment, since: moment)
+  ///
+  /// - Parameter digest: that of its content, so that it need not be read again.
+  mutating func retry(_ path: InnerPath, _ digest: Digest? = nil, at moment: Moment) {
+    sightings[path] = Sighting(due: moment, since: moment, digest: digest)
   }
+
+  /// The hash that ``retry(_:_:at:)`` has noted for a file; nil if it has none.
+  func digest(of path: InnerPath) -> Digest? { sightings[path]?.digest }
 
   // MARK: Jobs
 
@@ -186,9 +202,18 @@ struct HotFolderState {
     if job.isSightedAgain { sight(job.path, at: now) }
   }
 
+  /// True if the file had a job in this form that is over, and nothing is to be done about it.
+  func isOver(_ path: InnerPath, _ form: FileForm) -> Bool {
+    memory.contains(path, form) && !unconfirmed.contains(HotFolderMemory.key(path))
+  }
+
+  /// Notes that nothing is to be done any more about a file whose job failed in an earlier run.
+  mutating func confirm(_ path: InnerPath) { unconfirmed.remove(HotFolderMemory.key(path)) }
+
   /// Remembers a file that stays where it is though its job is over.
   mutating func remember(_ path: InnerPath, _ form: FileForm, digest: UInt64) {
     memory.remember(path, form, digest: digest)
+    confirm(path)
   }
 
   /// Drops what is remembered of files that are not there any more, if that is worth it; returns true if so.
@@ -204,6 +229,9 @@ struct HotFolderMemory {
     let form: UInt64
     let digest: UInt64
   }
+
+  /// The digest of files whose jobs failed: they are taken again also with the same content, when they are written or touched.
+  static let failure: UInt64 = 0
 
   /// Above so many entries of files that are gone, the file on disk is written anew.
   private static let slack = 1_000
@@ -225,6 +253,9 @@ struct HotFolderMemory {
   var text: String {
     entries.reduce(into: "") { $0 += Self.line($1.key, $1.value) }
   }
+
+  /// The numbers of files whose jobs failed.
+  var failures: Set<UInt64> { Set(entries.lazy.filter { $0.value.digest == Self.failure }.map(\.key)) }
 
   /// The line of one file; nil if it is not remembered.
   func line(of path: InnerPath) -> String? {

@@ -140,6 +140,7 @@ private final class WatchedFolders: Sendable {
     case .entry(let name), .created(let name):
       guard !name.isHidden, let watch, let folder = paths.withLock({ $0[watch] }) else { return nil }
       return .sighted(folder.appending(name))
+    case .deleted: return nil
     case .rescan(.watchRemoved):
       // The folder is gone; one of the same name raises an event of its own.
       if let watch { remove(watch) }

@@ -1,8 +1,10 @@
+import Dispatch
 import Foundation
 import JobSchedule
 import ObjectGraph
 import StatusReplies
 import Synchronization
+import SystemSupport
 
 /// The daemon's side of all hot folders: where their jobs go, and what is known of them.
 struct HotFolderJobs: Sendable {
@@ -27,6 +29,9 @@ final class HotFolders: Sendable {
   private let runners = Mutex<[String: HotFolderRunner]>([:])
   /// Those that could not begin.
   private let unwatched = Mutex<[FoldersReply.Folder]>([])
+  /// Tells of file systems that come upon a folder, while there are folders.
+  private let mounts = Mutex<MountWatch?>(nil)
+  private let queue = DispatchQueue(label: "mounts")
 
   /// - Parameters:
   ///   - jobs: where jobs go.
@@ -50,6 +55,7 @@ final class HotFolders: Sendable {
       runner.finish()
     }
     unwatched.withLock { $0 = [] }
+    if folders.isEmpty { mounts.withLock { $0 = nil } } else { watchMounts() }
     for folder in folders {
       if let runner = runners.withLock({ $0[folder.name] }) {
         runner.start()
@@ -67,6 +73,20 @@ final class HotFolders: Sendable {
         overview.problem = problem
         unwatched.withLock { $0.append(overview) }
         jobs.problemsDidChange()
+      }
+    }
+  }
+
+  /// Looks at all folders again when something is mounted or unmounted, which raises no event in them.
+  private func watchMounts() {
+    mounts.withLock { mounts in
+      if mounts != nil { return }
+      do throws(SystemError) {
+        mounts = try MountWatch(queue: queue) { [weak self] in
+          for runner in self?.runners.withLock({ Array($0.values) }) ?? [] { runner.noteMounts() }
+        }
+      } catch {
+        jobs.log.warning("what is mounted upon hot folders is not noticed: \(error)")
       }
     }
   }

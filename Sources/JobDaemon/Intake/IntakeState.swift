@@ -94,6 +94,8 @@ struct IntakeState {
         unfinished.forget(name)
         names.add(name, .event)
       case .created(let name): names.add(name, .created)
+      // It was taken, or taken back.
+      case .deleted: break
       case .rescan(let reason):
         actions.append(.logLostEvents(reason))
         names.scanLater()

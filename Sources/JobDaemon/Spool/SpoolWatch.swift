@@ -51,7 +51,7 @@ final class SpoolWatch: Sendable {
   private func noticeInParent(_ events: [DirectoryEvent]) {
     let isReplaced = events.contains { event in
       switch event {
-      case .entry(let name), .created(let name): name == "new"
+      case .entry(let name), .created(let name), .deleted(let name): name == "new"
       case .rescan: true
       }
     }

@@ -1,6 +1,6 @@
 package import Dispatch
 
-/// Watches for the appearance or the replacement of a file or folder: in the lowest folder above it that exists.
+/// Watches for the appearance, the deletion or the replacement of a file or folder: in the lowest folder above it that exists.
 package final class AncestorWatch: Sendable {
   private let watcher: DirectoryWatcher
 
@@ -9,7 +9,7 @@ package final class AncestorWatch: Sendable {
   /// - Parameters:
   ///   - path: its absolute path, which need not exist.
   ///   - queue: where the handler is called.
-  ///   - handler: called when something has come to where the path leads.
+  ///   - handler: called when something has come to where the path leads, or has gone from there.
   package init(_ path: String, queue: DispatchQueue, handler: @escaping @Sendable () -> Void) throws(SystemError) {
     let names = path.split(separator: "/").map { FileName(String($0)) }
     var depth = max(names.count - 1, 0)
@@ -22,10 +22,10 @@ package final class AncestorWatch: Sendable {
         continue
       }
       let next = names.isEmpty ? nil : names[depth]
-      let watcher = try DirectoryWatcher(directory, queue: queue, tellsCreation: true) { events in
+      let watcher = try DirectoryWatcher(directory, queue: queue, tellsCreation: true, tellsDeletion: true) { events in
         let concerns = events.contains { event in
           switch event {
-          case .entry(let name), .created(let name): name == next
+          case .entry(let name), .created(let name), .deleted(let name): name == next
           case .rescan: true
           }
         }

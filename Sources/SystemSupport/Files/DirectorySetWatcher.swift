@@ -49,11 +49,15 @@ package final class DirectorySetWatcher: Sendable {
   /// - Parameters:
   ///   - directory: Watched itself, whatever happens to its path; it need not stay open.
   ///   - tellsCreation: True if entries are reported when they are created, besides when they are finished.
+  ///   - tellsDeletion: True if entries are reported when they are deleted.
   /// - Returns: The watch that its events carry.
   /// - Throws: ``SystemError``; ENOSPC means that `fs.inotify.max_user_watches` is used up.
-  package func add(_ directory: Directory, tellsCreation: Bool) throws(SystemError) -> Watch {
+  package func add(
+    _ directory: Directory, tellsCreation: Bool, tellsDeletion: Bool = false
+  ) throws(SystemError) -> Watch {
     var mask = UInt32(IN_MOVED_TO) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_MOVE_SELF) | UInt32(IN_ONLYDIR)
     if tellsCreation { mask |= UInt32(IN_CREATE) }
+    if tellsDeletion { mask |= UInt32(IN_DELETE) }
     let entry = "/proc/self/fd/\(directory.descriptor.number)"
     let number = instance.descriptor.number
     return Watch(

@@ -14,14 +14,15 @@ package final class DirectoryWatcher: Sendable {
   ///   - directory: Watched itself, whatever happens to its path.
   ///   - queue: Where `handler` is called.
   ///   - tellsCreation: True if entries are reported when they are created, besides when they are finished.
+  ///   - tellsDeletion: True if entries are reported when they are deleted.
   ///   - handler: Gets all events of one read, in order, never an empty array.
   /// - Throws: ``SystemError``; ENOSPC means that `fs.inotify.max_user_watches` is used up.
   package init(
-    _ directory: Directory, queue: DispatchQueue, tellsCreation: Bool = false,
+    _ directory: Directory, queue: DispatchQueue, tellsCreation: Bool = false, tellsDeletion: Bool = false,
     handler: @escaping @Sendable ([DirectoryEvent]) -> Void
   ) throws(SystemError) {
     watcher = try DirectorySetWatcher(queue: queue) { handler($0.map(\.event)) }
-    _ = try watcher.add(directory, tellsCreation: tellsCreation)
+    _ = try watcher.add(directory, tellsCreation: tellsCreation, tellsDeletion: tellsDeletion)
   }
 
   /// Stops watching; a batch already on its way may still arrive unless this is called on the handler's queue. Safe to repeat.
@@ -34,6 +35,8 @@ package enum DirectoryEvent: Hashable, Sendable {
   case entry(FileName)
   /// An entry of this name was made here: a folder, a link, a FIFO; or a file, which is not finished yet.
   case created(FileName)
+  /// The entry of this name was deleted; there may be another by now.
+  case deleted(FileName)
   /// Events may be lost: scan the directory.
   case rescan(RescanReason)
 
@@ -65,7 +68,8 @@ extension DirectoryEvent {
     } else if name.bytes.isEmpty {
       return nil
     } else {
-      self = mask & UInt32(IN_CREATE) != 0 ? .created(name) : .entry(name)
+      self =
+        mask & UInt32(IN_CREATE) != 0 ? .created(name) : mask & UInt32(IN_DELETE) != 0 ? .deleted(name) : .entry(name)
     }
   }
 }
