@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Jobs
 import ObjectGraph
 import SystemSupport
@@ -29,6 +30,17 @@ extension Daemon {
     return try keyedSubmissions.sync {
       if try isUsed(key, submitter) { throw KeyReused() }
       return try accept()
+    }
+  }
+
+  /// The lines that a client has sent, with paths that start at its folder.
+  ///
+  /// Reads and writes the file once, in the memory of its longest line.
+  func resolvingPaths(in lines: SpooledFile, from directory: String) throws(SystemError) -> SpooledFile {
+    try spool.copy(lines, lineLimit: configuration.value.spool.maxJobFileSize) { [handlers] line in
+      guard let job = try? JSONValue(parsing: line, dialect: .json5) else { return line }
+      let resolved = handlers.resolvingPaths(of: job) { $0.absolutePath(from: directory) }
+      return resolved == job ? line : resolved.serializedBytes()[...]
     }
   }
 

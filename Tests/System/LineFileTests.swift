@@ -112,10 +112,75 @@ extension SystemTests {
         to: root.directory.path("taken.ndjson"))
       let taken = try await daemon.tool("submit", root.directory.path("taken.ndjson"))
       #expect(
-        taken.code != 0
+        taken.code == 4
           && taken.errors.contains("line 1001: \"id\": the ID \"known\" is that of a job of the type \"noop\""))
       #expect(try await root.sql("SELECT id FROM Job") == "known")
       #expect(try root.currentFiles.isEmpty)
+    }
+
+    @Test("Relative paths in lines start where their sender is, and are those of a document")
+    func relativePaths() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes + "[Spool]\nMaxJobFileSize=1K\n")
+      let daemon = try await DaemonProcess.ready(root)
+      let folder = try TemporaryDirectory()
+      try root.write("number,note\n1,a\n2,b\n", to: folder.path("in.csv"))
+      let job = TestModel.importJob("one", "in.csv")
+      try root.write(job, to: folder.path("one.json"))
+      try root.write(
+        "\(job)\n\n\(TestModel.importJob("two", "in.csv"))\n\(TestModel.importJob("far", "/none/in.csv"))",
+        to: folder.path("all.ndjson"))
+      func submit(_ name: String) async throws -> Tool {
+        try await Tool.run(
+          "/bin/sh",
+          [
+            "-c", "cd \"$1\" && exec \"$0\" --root \"$2\" submit --wait \"$3\"", tool, folder.path, root.directory.path,
+            name,
+          ])
+      }
+      let tool = try RepositoryPaths.executable("bobbinctl").path(percentEncoded: false)
+      #expect(try await submit("one.json").code == 0)
+      let lines = try await submit("all.ndjson")
+      #expect(lines.code == 1, "\(lines)")
+      #expect(
+        try await root.sql("SELECT id, state, json_extract(arguments, '$.input') FROM Job ORDER BY id")
+          == """
+          far|discarded|/none/in.csv
+          one|completed|\(folder.path)/in.csv
+          two|completed|\(folder.path)/in.csv
+          """)
+      // What can't be read is told by its line as before.
+      try root.write("\(job)\n\(String(repeating: "x", count: 2_000))\n{\n", to: folder.path("bad.ndjson"))
+      let bad = try await submit("bad.ndjson")
+      #expect(bad.code != 0 && bad.errors.contains("line 2: has more than 1024 bytes"), "\(bad)")
+      #expect(bad.errors.contains("line 3: "), "\(bad)")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
+    @Test("100,000 jobs in one file are admitted in bounded memory")
+    func boundedMemory() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes)
+      try root.write("[Handler]\nType=any\nExecStart=/bin/true\n", to: root.paths.handlers + "/any.conf")
+      let daemon = try await DaemonProcess.ready(root)
+      #expect(try await daemon.tool("pause", "--queue", "later").code == 0)
+      func peak() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(daemon.child.processID)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+        return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) }) >> 10
+      }
+      // Half a kilobyte each, as arguments may be.
+      let note = String(repeating: "x", count: 400)
+      let before = try peak()
+      try root.write(
+        Self.lines(0..<100_000, #", "queue": "later", "arguments": {"note": "\#(note)"}"#)
+          .replacing("noop", with: "any"), to: root.directory.path("many.ndjson"))
+      let sent = try await Tool.run(
+        "bobbinctl", ["--root", root.directory.path, "submit", root.directory.path("many.ndjson")], seconds: 300)
+      #expect(sent.code == 0 && sent.output.contains("100000 jobs"), "\(sent)")
+      let growth = try peak() - before
+      print("100,000 jobs of \(note.count) bytes took \(growth) MiB of memory")
+      // The schedule needs less than 300 bytes for each; the file has some 470.
+      #expect(growth < 60)
+      #expect(try await daemon.stop() == .exited(code: 0))
     }
 
     @Test("bobbinctl submits lines from a file and from standard input, waits for them, and sums them up")

@@ -123,7 +123,8 @@ extension HandlerTable {
     return completed
   }
 
-  private func resolvingPaths(of job: JSONValue, with change: (String) -> String) -> JSONValue {
+  /// A job whose paths are changed, as far as its type's handler knows which of its arguments are paths.
+  func resolvingPaths(of job: JSONValue, with change: (String) -> String) -> JSONValue {
     guard var object = job.object, let type = object["type"]?.string, let arguments = object["arguments"],
       let handler = self[type]
     else { return job }

@@ -73,7 +73,9 @@ struct LineFileSurvey {
     if lines.count == 0, !findings.hasErrors {
       throw LineFileRefusal(reasons: [size == 0 ? "the file is empty" : "the file is blank"])
     }
-    if findings.hasErrors { throw LineFileRefusal(reasons: findings.reasons) }
+    if findings.hasErrors {
+      throw LineFileRefusal(reasons: findings.reasons, isOfKnownIDs: findings.areOfKnownIDs)
+    }
     if findings.isUnfinished { return .unfinished }
     if findings.isOver { return .over(findings.failures) }
     // Before its copy is kept, from which the next start would go on.
@@ -99,7 +101,7 @@ struct LineFileSurvey {
     try onIntakeQueue { known = try admission.look(at: candidate) }
     for (index, result) in known.enumerated() {
       switch result {
-      case .failure(let refusal): findings.add(JobFileError(refusal.reason, line: part.lines[index], key: "id"))
+      case .failure(let refusal): findings.add(refusal, line: part.lines[index])
       case .success(nil): continue
       case .success(let entry?):
         if order.isOver {
@@ -119,11 +121,20 @@ struct LineFileSurvey {
 
     private var errors: [JobFileError] = []
     private var errorCount = 0
+    /// The number of those that are of IDs that other jobs have.
+    private var knownIDCount = 0
     private(set) var isOver = false
     var isUnfinished = false
     private(set) var failures = FailureList()
 
     var hasErrors: Bool { errorCount > 0 }
+    /// True if nothing else is wrong than that other jobs have IDs of the file.
+    var areOfKnownIDs: Bool { hasErrors && errorCount == knownIDCount }
+
+    mutating func add(_ refusal: AdmissionRefusal, line: Int) {
+      knownIDCount += 1
+      add(JobFileError(refusal.reason, line: line, key: "id"))
+    }
 
     mutating func add(_ error: JobFileError) {
       errorCount += 1
@@ -149,4 +160,6 @@ struct LineFileSurvey {
 struct LineFileRefusal: Error {
   /// For people; one for each line, and the number of those that are not told.
   let reasons: [String]
+  /// True if the only reason is that other jobs have IDs of the file.
+  var isOfKnownIDs = false
 }

@@ -212,13 +212,40 @@ extension Spool {
   ///
   /// - Throws: ``SpoolQuota/Refusal``, ``SystemError``.
   func receive(_ length: UInt64, for user: UInt32) throws -> SpooledFile {
-    let name = FileName(".\(UUID().uuidString).tmp")
+    let name = Self.unusedName
     try quota.add(name, of: user, .init(bytes: Int(clamping: length)))
     do { return try SpooledFile(name, in: current, quota) } catch {
       quota.remove(name)
       throw error
     }
   }
+
+  /// Copies what a client has sent, with other lines in place of its own; the copy takes its place.
+  ///
+  /// - Parameter limit: the most bytes of a line; one that has more stays too long, without its text.
+  func copy(
+    _ file: SpooledFile, lineLimit limit: Int, _ change: (ArraySlice<UInt8>) -> ArraySlice<UInt8>
+  ) throws(SystemError) -> SpooledFile {
+    let copy = try SpooledFile(Self.unusedName, in: current, quota)
+    // It was written from its beginning.
+    var lines = LineReader(try current.openFile(file.name), limit: limit)
+    var piece = Data()
+    while let line = try lines.next() {
+      if case .text(let text) = line {
+        piece += change(text)
+      } else {
+        piece += [UInt8](repeating: UInt8(ascii: " "), count: limit + 1)
+      }
+      piece.append(UInt8(ascii: "\n"))
+      if piece.count < 256 << 10 { continue }
+      try copy.descriptor.writeAll(piece)
+      piece = Data()
+    }
+    try copy.descriptor.writeAll(piece)
+    return copy
+  }
+
+  private static var unusedName: FileName { FileName(".\(UUID().uuidString).tmp") }
 
   /// Gives what a client has sent its name in `cur/`, durably.
   ///

@@ -48,6 +48,8 @@ extension StatusService {
   func accept(
     _ lines: SpooledFile, of submission: Submission, at place: WaitingClients.Place?, responder: HTTPResponder
   ) throws {
+    var lines = lines
+    if let directory = submission.directory { lines = try daemon.resolvingPaths(in: lines, from: directory) }
     try daemon.intake.accept(lines, submitter: submission.user, needsAll: submission.wait != nil) { [self] result in
       switch result {
       case .success(let admitted):

@@ -93,7 +93,9 @@ extension StatusService {
     switch error {
     case let error as JobFileError: return .failure(400, code: "invalid-job", message: error.description)
     case let error as LineFileRefusal:
-      return .failure(400, code: "invalid-job", message: error.reasons.joined(separator: "; "))
+      let message = error.reasons.joined(separator: "; ")
+      return error.isOfKnownIDs
+        ? .failure(409, code: "id-taken", message: message) : .failure(400, code: "invalid-job", message: message)
     case is KeyReused:
       return .failure(
         422, code: "key-reused", message: "another body was submitted with this Idempotency-Key",
