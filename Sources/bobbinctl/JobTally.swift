@@ -23,6 +23,8 @@ struct JobTally {
 
   var running: Int { counts[.running] ?? 0 }
   var held: Int { counts[.held] ?? 0 }
+  /// The number of jobs that have failed and are to be tried again.
+  var retried: Int { counts[.retryable] ?? 0 }
 
   /// True if no job can end by itself: some are held, and those that are not done wait.
   var isStuck: Bool { held > 0 && done + held + (counts[.waiting] ?? 0) == total }
@@ -32,7 +34,9 @@ struct JobTally {
   /// - Parameter rate: How many are done in a second; nil if that is not known.
   func text(rate: Double?) -> String {
     var parts = ["\(done) of \(total) done"]
-    for (number, name) in [(running, "running"), (held, "held"), (failed, "failed")] where number > 0 {
+    for (number, name) in [
+      (running, "running"), (retried, "to be tried again"), (held, "held"), (failed, "failed"),
+    ] where number > 0 {
       parts.append("\(number) \(name)")
     }
     if let rate, done < total {

@@ -16,11 +16,15 @@ struct JobWatch {
 
   /// The most running jobs that are shown.
   private static let runningLimit = 100
+  /// The most of those that are to be tried again.
+  private static let retriedLimit = 3
 
   private let subject: Subject
   private var pace = JobPace()
   private(set) var tally = JobTally([JobReply]())
   private(set) var running: [JobReply] = []
+  /// Some of those that have failed and are to be tried again.
+  private(set) var retried: [JobReply] = []
   /// The jobs themselves, where they are watched by name.
   private(set) var named: [JobReply] = []
 
@@ -30,40 +34,54 @@ struct JobWatch {
   mutating func look(_ session: Session) throws(ToolError) {
     switch subject {
     case .submitted(let since):
-      // What else is printed is the reply to the submission.
-      let reply = try Reply.received(
-        from: session.client, "GET", ControlClient.path("v1", "jobs"),
-        query: Self.query(["submitter": "\(geteuid())", "since": Timestamp(since).text]), timeout: .seconds(5))
-      take(try reply.accepted(refusal: .usage).decoded(as: JobsReply.self))
+      try look(at: ["submitter": "\(geteuid())", "since": Timestamp(since).text]) { (query) throws(ToolError) in
+        // What else is printed is the reply to the submission.
+        try Reply.received(
+          from: session.client, "GET", ControlClient.path("v1", "jobs"), query: query, timeout: .seconds(5)
+        ).accepted(refusal: .usage)
+      }
     case .batch(let name):
-      take(
-        try session.get(ControlClient.path("v1", "jobs"), query: Self.query(["batch": name]))
-          .decoded(as: JobsReply.self))
+      try look(at: ["batch": name]) { (query) throws(ToolError) in
+        try session.get(ControlClient.path("v1", "jobs"), query: query)
+      }
     case .named(let ids):
       named = []
       for id in ids { named.append(try session.get(ControlClient.path("v1", "jobs", id)).decoded(as: JobReply.self)) }
       running = named.filter { $0.state == .running }
+      retried = Array(named.filter { $0.state == .retryable }.prefix(Self.retriedLimit))
       tally = JobTally(named)
     }
     pace.note(done: tally.done, at: .now)
   }
 
-  private mutating func take(_ reply: JobsReply) {
+  private mutating func look(
+    at conditions: KeyValuePairs<String, String>, _ get: ([URLQueryItem]) throws(ToolError) -> Reply
+  ) throws(ToolError) {
+    let query = conditions.map { URLQueryItem(name: $0.key, value: $0.value) }
+    func jobs(_ state: String, _ limit: Int, counts: String? = nil) throws(ToolError) -> JobsReply {
+      let more = [
+        URLQueryItem(name: "state", value: state), URLQueryItem(name: "limit", value: "\(limit)"),
+      ]
+      return try get(query + more + (counts.map { [URLQueryItem(name: "counts", value: $0)] } ?? []))
+        .decoded(as: JobsReply.self)
+    }
+    let reply = try jobs("running", Self.runningLimit, counts: "true")
     running = reply.jobs
     tally = JobTally(reply.counts ?? [:])
-  }
-
-  private static func query(_ conditions: KeyValuePairs<String, String>) -> [URLQueryItem] {
-    conditions.map { URLQueryItem(name: $0.key, value: $0.value) } + [
-      URLQueryItem(name: "state", value: "running"), URLQueryItem(name: "limit", value: "\(runningLimit)"),
-      URLQueryItem(name: "counts", value: "true"),
-    ]
+    retried = tally.retried == 0 ? [] : try jobs("retryable", Self.retriedLimit).jobs
   }
 
   /// Such as `12 of 301 done, 3 running, 1 failed, 0.2/s, about 24 min left`.
   var summary: String { tally.text(rate: pace.rate) }
 
-  /// The summary, unless there is one job only, and a line for each running job.
+  /// A line for each of some jobs that are to be tried again, with the reason.
+  var failures: [String] {
+    retried.map { job in
+      "\(displayName(job.id)) is to be tried again" + (job.error.map { ": \(singleLine($0))" } ?? "")
+    }
+  }
+
+  /// The summary, unless there is one job only that runs, a line for each running job, and the failures.
   ///
   /// - Parameters:
   ///   - width: The terminal's; nil never cuts.
@@ -72,12 +90,12 @@ struct JobWatch {
   func lines(width: Int?, height: Int, filesToCome: Int = 0) -> [String] {
     let files = filesToCome == 0 ? "" : ", \(filesToCome) \(filesToCome == 1 ? "file" : "files") to come"
     let head = tally.total == 1 && filesToCome == 0 && !running.isEmpty ? [] : [summary + files]
-    let room = max(1, height - head.count)
+    let room = max(1, height - head.count - failures.count)
     var shown = running[...]
     if running.count > room { shown = running.prefix(room - 1) }
     let more = running.count - shown.count
     return head + RunningLines.text(Array(shown), width: width, TimeText())
-      + (more == 0 ? [] : ["and \(more) more running"])
+      + (more == 0 ? [] : ["and \(more) more running"]) + failures
   }
 }
 

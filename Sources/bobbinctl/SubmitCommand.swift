@@ -29,7 +29,8 @@ struct SubmitCommand: Subcommand {
 
     With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed,
     with 3 if one is held and the others are finished or wait too, and with 75 when the time is up; the jobs continue.
-    At the end those that failed come first. On a terminal it shows how many are done and how far those are that run.
+    At the end those that failed come first. On a terminal it shows how many are done and how far those are that run;
+    elsewhere a line on standard error says now and then how many are done.
     At most \(Submission.mostWaiting) files wait at a time.
     """
   static let options =
@@ -105,12 +106,13 @@ extension Submission {
     var report = SubmitReport(session: session, isWaiting: options.wait != nil)
     var outcomes: [Int: Submission.Outcome] = [:]
     var next = 0
-    var progress = SubmitProgress(session, isShown: options.wait != nil, fileCount: files.count)
+    var progress = SubmitProgress(session, isWaiting: options.wait != nil, fileCount: files.count)
     submission.start()
     for _ in files.indices {
       progress.show()
-      let (index, outcome) = submission.nextFinished(
-        meanwhile: progress.isShown ? { progress.look(filesToCome: submission.unsentCount) } : nil)
+      let (index, outcome) = submission.nextFinished(every: progress.interval) {
+        progress.look(filesToCome: submission.unsentCount)
+      }
       progress.lookIfDue(filesToCome: submission.unsentCount)
       // What is reported stays above.
       progress.clear()
@@ -126,26 +128,29 @@ extension Submission {
   }
 }
 
-/// The lines on a terminal while the jobs of submitted files are waited for.
+/// The lines while the jobs of submitted files are waited for: on a terminal they replace each other.
 struct SubmitProgress {
-  /// True if anybody would see it.
-  let isShown: Bool
+  /// The time between two looks; nil if nobody wants to know.
+  let interval: Duration?
   private let session: Session
   private var watch = JobWatch(.submitted(since: Date()))
   private var lastLook = ContinuousClock.now
   private var lines: LiveLines
   private var text: [String]
+  /// The last lines that stay, where there is no terminal.
+  private var told: [String] = []
 
-  init(_ session: Session, isShown: Bool, fileCount: Int) {
+  init(_ session: Session, isWaiting: Bool, fileCount: Int) {
     self.session = session
-    self.isShown = isShown && session.output.showsProgress
+    let isPlain = !session.output.showsProgress
+    interval = isWaiting && !(isPlain && session.printsJSON) ? .seconds(isPlain ? 3 : 1) : nil
     lines = LiveLines(session.output)
     text = ["waiting for the jobs of \(fileCount) \(fileCount == 1 ? "file" : "files")"]
   }
 
-  mutating func show() { if isShown { lines.show(text) } }
+  mutating func show() { if interval != nil { lines.show(text) } }
 
-  mutating func clear() { if isShown { lines.clear() } }
+  mutating func clear() { if interval != nil { lines.clear() } }
 
   /// Asks the daemon how far the jobs are, and shows it.
   mutating func look(filesToCome: Int) {
@@ -155,11 +160,16 @@ struct SubmitProgress {
     let output = session.output
     text = watch.lines(width: output.progressWidth, height: output.progressHeight, filesToCome: filesToCome)
     show()
+    if output.showsProgress { return }
+    let news = [watch.summary] + watch.failures
+    for line in news where !told.contains(line) { output.note(line) }
+    told = news
   }
 
-  /// Looks if the last time is a second ago: files may be finished more often than that.
+  /// Looks if the last time is long enough ago: files may be finished more often than that.
   mutating func lookIfDue(filesToCome: Int) {
-    if isShown, filesToCome > 0, lastLook.duration(to: .now) >= .seconds(1) { look(filesToCome: filesToCome) }
+    guard let interval, filesToCome > 0, lastLook.duration(to: .now) >= interval else { return }
+    look(filesToCome: filesToCome)
   }
 }
 
@@ -210,10 +220,12 @@ final class Submission: Sendable {
 
   /// Waits for the next file to be finished; to be called once for each.
   ///
-  /// - Parameter look: Called every second meanwhile, to update a terminal; nil without one.
-  func nextFinished(meanwhile look: (() -> Void)?) -> (index: Int, outcome: Outcome) {
-    if let look {
-      while isFinished.wait(timeout: .now() + .seconds(1)) == .timedOut { look() }
+  /// - Parameters:
+  ///   - interval: The time between calls of `look` meanwhile; nil for none.
+  ///   - look: Shows how far the jobs are.
+  func nextFinished(every interval: Duration?, _ look: () -> Void) -> (index: Int, outcome: Outcome) {
+    if let interval {
+      while isFinished.wait(timeout: .now() + interval / .seconds(1)) == .timedOut { look() }
     } else {
       isFinished.wait()
     }

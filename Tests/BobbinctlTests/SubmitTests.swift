@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPService
+import Synchronization
 import Testing
 
 @testable import bobbinctl
@@ -198,6 +199,36 @@ struct SubmitTests {
     let asked = try #require(daemon.requests.last)
     #expect(asked.hasPrefix("GET /v1/jobs?submitter=\(geteuid())&since=20"), "\(asked)")
     #expect(asked.hasSuffix("Z&state=running&limit=100&counts=true"), "\(asked)")
+  }
+
+  @Test("Without a terminal a line on standard error tells now and then how many are done, unless JSON is wanted")
+  func plainProgress() async throws {
+    let waiting = HeldReplies()
+    let looks = Mutex(0)
+    let jobs = SampleReplies.jobs(total: 0, counts: #"{"available":2,"completed":1,"retryable":1}"#)
+    let daemon = try TestDaemon { request in
+      if request.query("state") == "retryable" {
+        let failed = ["state": #""retryable""#, "error": #""no ink\n""#]
+        return .now(.json(data: Data(SampleReplies.jobs(SampleReplies.job("b", failed)).utf8)))
+      }
+      if request.method == .get {
+        // The second look finds the same.
+        let look = looks.withLock { looks in
+          looks += 1
+          return looks
+        }
+        if look == 2 { waiting.release() }
+        return .now(.json(data: Data(jobs.utf8)))
+      }
+      return .later { waiting.hold($0, .json(data: Data(SampleReplies.jobs(SampleReplies.job("a")).utf8))) }
+    }
+    let file = try daemon.file("a", "{}")
+    let run = try await daemon.run("submit", "--wait", file)
+    #expect(run.code == 0)
+    #expect(run.lines == ["completed  a  1.3 s"])
+    #expect(run.errors == "bobbinctl: 1 of 4 done, 1 to be tried again\nbobbinctl: b is to be tried again: no ink\\n\n")
+    let json = try await daemon.run("submit", "--wait", "--json", file)
+    #expect(json.code == 0 && json.errors.isEmpty)
   }
 
   @Test(
