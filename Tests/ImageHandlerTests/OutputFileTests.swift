@@ -30,15 +30,16 @@ struct OutputFileTests {
   }
 
   private func output(
-    _ path: String, for user: UserIdentity? = nil, avoidsUnnamedFiles: Bool = false, isRepeated: Bool = false
+    _ path: String, for user: UserIdentity? = nil, mode: UInt32 = 0o644, avoidsUnnamedFiles: Bool = false,
+    isRepeated: Bool = false
   ) throws -> OutputFile {
     try OutputFile(
-      path: path, avoidsUnnamedFiles: avoidsUnnamedFiles, isRepeated: isRepeated, input: input,
+      path: path, mode: mode, avoidsUnnamedFiles: avoidsUnnamedFiles, isRepeated: isRepeated, input: input,
       submitter: user ?? ann, sparing: folders)
   }
 
-  private func write(_ text: String, to path: String, for user: UserIdentity? = nil) throws {
-    let output = try output(path, for: user)
+  private func write(_ text: String, to path: String, for user: UserIdentity? = nil, mode: UInt32 = 0o644) throws {
+    let output = try output(path, for: user, mode: mode)
     try text.withCString { try #require(Glibc.write(output.descriptor, $0, strlen($0)) == strlen($0)) }
     try output.publish()
   }
@@ -71,6 +72,12 @@ struct OutputFileTests {
     try write("new", to: shared + "/new")
     let inherited = try Directory(path: shared).status(of: "new")
     #expect(inherited.owner == 4001 && inherited.group == 4001)
+    // A web server in the folder's group reads it, and nobody else.
+    for path in [shared + "/private", path + "/private"] {
+      try write("new", to: path, mode: 0o640)
+      #expect(try FileDescriptor.open(path).status().mode & 0o7777 == 0o640)
+    }
+    #expect(try Directory(path: shared).status(of: "private").group == 4001)
   }
 
   @Test("In a sticky folder only one's own file is replaced")

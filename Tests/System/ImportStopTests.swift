@@ -17,6 +17,8 @@ extension SystemTests {
       try root.drop(TestModel.importJob("long", "in.csv"), as: "long.json")
       try await daemon.wait { try $0.root.currentFiles == ["long.json"] }
       try await daemon.waitForStoreWrites(20)
+      let running = try await daemon.get("/v1/jobs/long")
+      #expect(running["state"] == "running" && running["startedAt"]?.string?.hasPrefix("20") == true, "\(running)")
       #expect(try await daemon.stop() == .exited(code: 0))
       #expect(daemon.logText.contains("was interrupted by the daemon's end"), "\(daemon.logText)")
       let state = try await root.sql("SELECT state, cursor IS NOT NULL FROM Job")

@@ -44,6 +44,23 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
+    @Test("Who is in no group that may connect is told which one may, and how to join it")
+    func outside() async throws {
+      let daemon = try await start()
+      let socket = root.paths.socket
+      let group = try #require(getgrnam("adm")).pointee.gr_gid
+      try #require(chown(socket, 0, group) == 0 && chmod(socket, 0o660) == 0)
+      let tool = try RepositoryPaths.executable("bobbinctl").path(percentEncoded: false)
+      let told = try await OtherUser(user: 65_534, group: 65_534).run(
+        tool, ["--root", root.directory.path, "status"])
+      #expect(told.code == 77)
+      #expect(
+        told.errors.contains(
+          "you may not connect to \(socket); members of the group adm may: as root, run \"adduser nobody adm\", then log in again"
+        ), "\(told.errors)")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     @Test("Of clients that go while they wait nothing stays: neither connection nor place")
     func waits() async throws {
       let daemon = try await start()

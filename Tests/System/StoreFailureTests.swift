@@ -91,6 +91,31 @@ extension SystemTests {
       withExtendedLifetime(disk) {}
     }
 
+    @Test(
+      "A start that has to wait for room tells of it once there is some, and since when",
+      .enabled(if: SkipReason.runsAsRoot()))
+    func fullAtStart() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes)
+      try root.write("[Handler]\nType=tell\nExecStart=/bin/true\n", to: root.paths.handlers + "/tell.conf")
+      try root.write("[Notify]\nType=tell\nOn=storage-full\n", to: root.paths.notifiers + "/ops.conf")
+      let disk = try SmallDisk(over: root.paths.state, megabytes: 6)
+      disk.fill()
+      let before = Date()
+      let daemon = try DaemonProcess(root)
+      try await daemon.waitForLog("the store can't be opened; trying again")
+      let waiting = Date()
+      disk.free()
+      try await daemon.waitForLog("job notice-ops-")
+      let told = try await root.sql(
+        "SELECT json_extract(arguments, '$.event'), json_extract(arguments, '$.since') FROM Job")
+      let parts = told.split(separator: "|").map(String.init)
+      try #require(parts.count == 2 && parts[0] == "storage-full", "\(told)")
+      let since = try Date(
+        parts[1], strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: parts[1].contains(".")))
+      #expect(before.addingTimeInterval(-1) <= since && since <= waiting, "\(since) \(before) \(waiting)")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     private func unmount(_ root: DaemonRoot) async throws {
       let unmount = try await Tool.run("/usr/bin/umount", ["-l", root.paths.state])
       #expect(unmount.code == 0, "\(unmount.errors)")
