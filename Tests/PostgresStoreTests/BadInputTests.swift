@@ -18,17 +18,10 @@ struct BadInputTests {
     }
   }
 
-  /// Makes the roles of these tests, which all databases of the server share.
-  private func makeRole(_ name: String, _ database: TestDatabase, _ rest: String = "") throws {
-    try database.run(
-      "DO $$ BEGIN CREATE ROLE \(name) LOGIN \(rest); EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
-    )
-  }
-
   @Test("A wrong password, none, and a right one that anybody may read")
   func passwords() throws {
     let database = try PostgresCluster.makeDatabase()
-    try makeRole(PostgresCluster.roleWithPassword, database, "SUPERUSER PASSWORD 'right'")
+    try database.makeRoleWithPassword()
     let directory = try TemporaryDirectory()
     let url = database.url.replacing("postgres@", with: "\(PostgresCluster.roleWithPassword)@")
     let none = try failure(url) { $0.passwordFile = directory.path("absent") }
@@ -39,14 +32,14 @@ struct BadInputTests {
       try Data("*:*:*:*:\(password)\n".utf8).write(to: URL(fileURLWithPath: file))
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
     }
-    for (password, mode) in [("wrong", 0o600), ("right", 0o644)] {
+    for (password, mode) in [("wrong", 0o600), (PostgresCluster.password, 0o644)] {
       try write(password, mode)
       let error = try failure(url) { $0.passwordFile = file }
       #expect(error?.code == .cannotOpen)
       #expect(error?.message.contains("0600") == true, "\(error?.debugDescription ?? "")")
       #expect(error.map { "\($0.debugDescription)".contains(password) } == false)
     }
-    try write("right", 0o600)
+    try write(PostgresCluster.password, 0o600)
     var options = PostgresStoreOptions()
     options.passwordFile = file
     try PostgresStore(url, model: try PostgresFixture.model(), coordinatorOrdinal: 1, options: options).close()
@@ -77,7 +70,7 @@ struct BadInputTests {
   func rights() throws {
     let fixture = try PostgresFixture()
     let (id, row) = try fixture.insert(["name": "Ada"])
-    try makeRole("visitor", fixture.database)
+    try fixture.database.makeRole("visitor")
     let url = fixture.database.url.replacing("postgres@", with: "visitor@")
     let making = try failure(url) { $0.schemaName = "another" }
     #expect(making?.code == .readOnly)

@@ -45,6 +45,7 @@ package final class PostgresCluster: Sendable {
 
   /// The role that has to give its password; everybody else is let in.
   package static let roleWithPassword = "locked"
+  package static let password = "correct-horse-4711"
 
   /// The address of a database of this server, or of what a test does to its address.
   package func url(of database: String) -> String { url(of: database, socketFolder: folder, port: "") }

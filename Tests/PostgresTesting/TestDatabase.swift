@@ -28,6 +28,18 @@ package final class TestDatabase: Sendable {
   /// The folder of the server's socket.
   package var socketFolder: String { cluster.folder }
 
+  /// Makes a role, unless it is there: all databases of the server share them.
+  package func makeRole(_ name: String, _ rest: String = "") throws {
+    try run(
+      "DO $$ BEGIN CREATE ROLE \(name) LOGIN \(rest); EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+    )
+  }
+
+  /// Makes the role that has to give its password.
+  package func makeRoleWithPassword() throws {
+    try makeRole(PostgresCluster.roleWithPassword, "SUPERUSER PASSWORD '\(PostgresCluster.password)'")
+  }
+
   /// Runs SQL in the database, past the store; answers the first value, as text.
   @discardableResult
   package func run(_ sql: String) throws -> String? { try Self.run(sql, url) }

@@ -1,6 +1,7 @@
 import DaemonTesting
 import Foundation
 import Glibc
+import PostgresTesting
 import SystemSupport
 import TestSupport
 import Testing
@@ -68,6 +69,56 @@ extension SystemTests {
         for (place, text) in places {
           #expect(!text.contains(secret), "\(secret) is in the \(place)")
         }
+      }
+    }
+
+    @Test(
+      "The password of a fleet's database is in no log, no list of processes, no program and no status, right or wrong",
+      .enabled(if: PostgresCluster.isAvailable()))
+    func databasePassword() async throws {
+      let database = try PostgresCluster.makeDatabase()
+      try database.makeRoleWithPassword()
+      let url = database.url.replacing("postgres@", with: "\(PostgresCluster.roleWithPassword)@")
+      let root = try DaemonRoot(
+        "[Store]\nUrl=\(url)\n[Fleet]\nName=a\n[Log]\nLevel=debug\n" + DaemonRoot.quickFlushes)
+      let seen = root.paths.payload + "/seen"
+      try root.declare(
+        "look",
+        """
+        { for process in /proc/[0-9]*; do tr '\\0' ' ' <"$process/cmdline"; done; env; } >\(seen) 2>/dev/null
+        echo "looked" >&2
+
+        """)
+      let (wrong, right) = ("wrong-horse-4711", PostgresCluster.password)
+      let file = root.directory.path("passwords")
+      func write(_ password: String) throws {
+        try root.write("*:*:*:*:\(password)\n", to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+      }
+      try write(wrong)
+      let refused = try DaemonProcess(root, environment: ["PGPASSFILE": file])
+      try await refused.waitForLog("the server refuses the password")
+      try? refused.child.killGroup(SIGKILL)
+      _ = try await refused.waitForEnd()
+      try write(right)
+      let daemon = try await DaemonProcess.ready(root, environment: ["PGPASSFILE": file])
+      let jobs = try await daemon.submit(#"{"type": "look", "id": "look"}"#)
+      #expect(jobs.first?["state"] == "completed")
+      let processes = try String(contentsOfFile: seen, encoding: .utf8)
+      #expect(processes.contains("bobbind") && processes.contains("BOBBIN_JOB_ID=look"))
+      var places = [
+        ("log of the refusal", refused.logText), ("log", daemon.logText), ("processes", processes),
+        ("manager", (refused.notifications + daemon.notifications).joined(separator: "\n")),
+      ]
+      for arguments in [["status"], ["fleet"], ["show", "look"], ["log", "look"], ["doctor"]] {
+        let tool = try await daemon.tool(arguments)
+        places.append((arguments.joined(separator: " "), tool.output + tool.errors))
+      }
+      for path in ["/v1/status", "/v1/configuration", "/v1/fleet"] {
+        places.append((path, try await daemon.get(path).serialized()))
+      }
+      for (place, text) in places {
+        for password in [wrong, right] { #expect(!text.contains(password), "\(password) is in the \(place)") }
       }
     }
   }

@@ -1,6 +1,8 @@
 import DaemonTesting
 import Foundation
 import Glibc
+import JSONText
+import PostgresTesting
 import SystemSupport
 import TestSupport
 import Testing
@@ -15,45 +17,92 @@ extension SystemTests {
       return names.sorted().filter { $0.hasSuffix(".tar.gz") }.map { folder.appending(path: $0) }
     }()
 
-    @Test("The state of every release is recorded, by the release in which it is the newest")
+    @Test("The state of every release is recorded, of a single daemon and of a fleet's, by the release itself")
     func recorded() throws {
       let changes = try String(contentsOf: RepositoryPaths.root.appending(path: "CHANGELOG.md"), encoding: .utf8)
       let version = try String(contentsOf: RepositoryPaths.root.appending(path: "VERSION"), encoding: .utf8)
       let released = changes.matches(of: /\n## \[([0-9.]+)\]/).map { String($0.1) }
       let names = Set(Self.states.map { $0.lastPathComponent.replacing(".tar.gz", with: "") })
-      let missing = Set(released + [version.trimmingCharacters(in: .whitespacesAndNewlines)]).subtracting(names)
+      let versions = released + [version.trimmingCharacters(in: .whitespacesAndNewlines)]
+      let wanted = versions.flatMap { [$0, $0 + "-fleet"] }
+      let missing = Set(wanted).subtracting(names)
       #expect(missing.isEmpty, "scripts/record-state was not run for \(missing)")
     }
 
     @Test(
       "What an earlier release was doing when it was killed is gone on with, and nothing is done twice",
-      .enabled(if: SkipReason.runsAsRoot()), arguments: states)
+      .enabled(if: SkipReason.runsAsRoot() && PostgresCluster.isAvailable()), arguments: states)
     func earlierRelease(state: URL) async throws {
-      let root = try await Self.root(of: state)
+      let (root, database) = try await Self.restore(state)
+      func sql(_ text: String) async throws -> String {
+        if let database { return try database.output(text) }
+        return try await root.sql(text)
+      }
+      let attempt = "SELECT attempt FROM Job WHERE id = 'retried'"
+      let failedAttempts = try #require(Int(try await sql(attempt)))
+      let before = try #require(Int(try await sql("SELECT count(*) FROM Reading WHERE job = 'many'")))
+      #expect(0 < before && before < 60_000, "the import was not in the middle")
+
       let daemon = try await DaemonProcess.ready(root)
-      let before = try await root.sql("SELECT count(*) FROM Reading WHERE job = 'many'")
-      #expect((Int(before) ?? 0) > 0 && (Int(before) ?? 0) < 60_000, "the import was not in the middle")
       let paused = try await daemon.tool("status")
       #expect(paused.output.contains("paused"), "\(paused.output)")
+      let schedules = try #require(try await daemon.get("/v1/schedules")["schedules"]?.array)
+      #expect(schedules.map { $0["name"]?.string } == ["minutely", "once"])
+      #expect(schedules.map { $0["isPaused"] } == [true, false])
+      #expect(schedules.last?["lastFiring"]?.string == "once@2026-01-01T00:00:00Z")
       let resumed = try await daemon.tool("resume", "--all")
       #expect(resumed.code == 0, "\(resumed.errors)")
+      try await daemon.waitForLog("job in-two.txt-")
       try await daemon.waitUntilSpoolIsEmpty()
-      let jobs = try await root.sql("SELECT id || ' ' || state FROM Job ORDER BY id")
-      let done = ["done-import", "done-noop", "dropped-later", "first", "later", "line-1", "line-2", "line-3", "many"]
-      let expected = (done + ["second", "waiting"]).map { $0 + " completed" } + ["failed discarded"]
-      #expect(jobs.split(separator: "\n").map(String.init) == expected.sorted())
-      let rows = try await root.sql("SELECT job, count(*) FROM Reading GROUP BY job")
-      #expect(rows == "few|4\nmany|60000")
+
+      // Files of the hot folder by their names, as their IDs tell where they were.
+      let jobs = try await sql(
+        "SELECT CASE WHEN id LIKE 'in-%' THEN batch ELSE id END AS name, state FROM Job ORDER BY name")
+      let done = [
+        "done-import", "done-noop", "dropped-later", "first", "later", "line-1", "line-2", "line-3", "many",
+        "once@2026-01-01T00:00:00Z", "one.txt", "retried", "second", "two.txt", "uploaded", "waiting",
+      ]
+      let expected = (done.map { $0 + "|completed" } + ["failed|discarded"]).sorted()
+      #expect(jobs.split(separator: "\n").map(String.init).sorted() == expected)
+      let rows = try await sql("SELECT job, count(*) FROM Reading GROUP BY job ORDER BY job")
+      #expect(rows == "few|4\nmany|60000\nuploaded|1")
+      #expect(try await sql(attempt) == "\(failedAttempts + 1)")
       #expect(try root.failedFiles == ["failed.json", "failed.json.reason"])
+      #expect(try DaemonRoot.entries(root.paths.uploads).isEmpty)
+      // The doctor examines files.
+      guard database == nil else { return }
       let doctor = try await daemon.tool("doctor")
       #expect(doctor.code == 0, "\(doctor.output)\(doctor.errors)")
     }
 
-    private static func root(of state: URL) async throws -> DaemonRoot {
+    /// Lays out a recorded state where it has another path, and restores the database of a fleet.
+    private static func restore(_ state: URL) async throws -> (DaemonRoot, TestDatabase?) {
       let directory = try TemporaryDirectory()
       let tar = try await Tool.run("/usr/bin/tar", ["-xzpf", state.path(percentEncoded: false), "-C", directory.path])
       try #require(tar.code == 0, "\(tar.errors)")
-      return try DaemonRoot(opening: directory)
+      let place = try String(contentsOfFile: directory.path("place"), encoding: .utf8)
+      let dump = directory.path("dump.sql")
+      let database = FileManager.default.fileExists(atPath: dump) ? try PostgresCluster.makeDatabase() : nil
+      func move(_ text: String) -> String {
+        text.replacing(place, with: directory.path).replacing("@URL@", with: database?.url ?? "")
+      }
+      for name in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
+        let path = directory.path(name)
+        guard path == dump || name.hasPrefix("etc/") || name.hasPrefix("spool/cur/"),
+          let text = try? String(contentsOfFile: path, encoding: .utf8), move(text) != text
+        else { continue }
+        try move(text).write(toFile: path, atomically: false, encoding: .utf8)
+      }
+      if let database {
+        let restored = try await Tool.run(
+          "/usr/bin/psql", ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", database.url, "-f", dump])
+        try #require(restored.code == 0, "\(restored.errors)")
+      }
+      let root = try DaemonRoot(opening: directory)
+      if database == nil {
+        _ = try await root.sql("UPDATE Job SET arguments = replace(arguments, '\(place)', '\(directory.path)')")
+      }
+      return (root, database)
     }
 
     @Test(
