@@ -29,7 +29,7 @@ SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 .DEFAULT_GOAL := help
 .PHONY: help build test test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan \
   test-kill test-faults test-fleet plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install \
-  uninstall deb dist test-packages check-reproducible release clean
+  uninstall deb dist test-dist test-packages check-reproducible release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -39,7 +39,7 @@ build: ## Build the programs in release mode, with Swift's runtime in them
 	@scripts/install-dependencies build
 	@SWIFT='$(SWIFT)' scripts/build-release
 
-test: ## Install what is missing, then run every check and test that .ci/run runs
+test: ## Install what is missing, then run every check and test but those of the packages
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
@@ -203,6 +203,13 @@ deb: ## Build the Debian packages bobbin and bobbin-image in .build/packages, an
 dist: ## Pack the sources of the last commit as .build/packages/bobbin-VERSION.tar.gz
 	install -d .build/packages
 	git archive --format=tar.gz --prefix=bobbin-$(VERSION)/ --output=.build/packages/bobbin-$(VERSION).tar.gz HEAD
+
+test-dist: dist ## Build the packages of that tarball, in a folder of its own without git, and check them
+	@scripts/install-dependencies packages
+	rm -rf .build/dist && install -d .build/dist
+	tar -C .build/dist -xzf .build/packages/bobbin-$(VERSION).tar.gz
+	.build/dist/bobbin-$(VERSION)/scripts/build-packages '$(CURDIR)/.build/packages'
+	rm -rf .build/dist
 
 test-packages: ## Install, use, upgrade, remove and purge the packages in a container without Swift (SHORT=1: install and use)
 	@scripts/install-dependencies container

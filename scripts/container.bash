@@ -40,6 +40,31 @@ reload() {
   place=$(journal_end) || exit 1
   inside systemctl reload bobbind && told '^reloaded' "$place"
 }
+# Submits one job after the other, meanwhile-1 and so on, until end_submitting.
+#
+# Who waits while the daemon stops is told to try again, which finds the same job: a request that is turned away otherwise
+# is a fault.
+begin_submitting() {
+  inside sh -c 'touch /root/submitting; number=1
+    while [ -e /root/submitting ]; do
+      if reply=$(echo "{\"type\": \"noop\", \"id\": \"meanwhile-$number\"}" | bobbinctl submit --wait=60 - 2>&1); then
+        number=$((number + 1))
+      elif ! echo "$reply" | grep -E "the server is stopping|the wait has ended" >/dev/null; then
+        echo "$reply" >>/root/refused
+        exit
+      fi
+    done
+    echo $((number - 1)) >/root/submitted' &
+  submitter=$!
+}
+# Sets submitted, to the number of jobs, all of which are completed.
+end_submitting() {
+  inside rm /root/submitting
+  wait "$submitter"
+  [[ ! -s $work/root/root/refused ]] || die 'requests were refused meanwhile:' "$(<"$work/root/root/refused")"
+  submitted=$(<"$work/root/root/submitted")
+  ((submitted > 0)) || die 'nobody has submitted anything meanwhile'
+}
 
 work=$(mktemp -d)
 container= leader=
