@@ -42,8 +42,8 @@ struct EncodedOutput {
     }
   }
 
-  func publish(as path: String) throws {
-    try file?.publish(as: name(in: path))
+  func publish(as path: String, after check: () throws -> Void) throws {
+    try file?.publish(as: name(in: path), after: check)
   }
 
   private func name(in path: String?) -> String? {

@@ -101,7 +101,7 @@ package struct ImageEncodeHandler: OwnHandler {
       objects.append(try await output.stored?.keep(picture, in: execution.context))
     }
     for (output, path) in zip(outputs, paths) {
-      if let path { try output.publish(as: path) }
+      if let path { try output.publish(as: path, after: execution.checkOwnership) }
     }
     return reply.result(paths: paths.map { $0.map(execution.absolutePath) }, objects: objects)
   }

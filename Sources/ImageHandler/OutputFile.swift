@@ -72,8 +72,11 @@ final class OutputFile: Sendable {
 
   /// Moves the finished file to its place, durably; its content must have been synchronized.
   ///
-  /// - Parameter name: the last part of the path, if that was not known before.
-  func publish(as name: String? = nil) throws {
+  /// - Parameters:
+  ///   - name: the last part of the path, if that was not known before.
+  ///   - check: called right before; what it throws leaves the place as it is.
+  func publish(as name: String? = nil, after check: () throws -> Void = {}) throws {
+    try check()
     do throws(PathProblem) {
       do throws(SystemError) {
         try file.descriptor.setMode(mode)

@@ -29,6 +29,7 @@ public final class JobExecution: Sendable {
   private let isReverting: Bool
   private let isCurrent: @Sendable () -> Bool
   private let isToldToEnd: @Sendable () -> Bool
+  private let hasLease: @Sendable () -> Bool
   private let didCheckpoint: @Sendable () async throws -> Void
   private let untilDurable: @Sendable () async -> Bool
   private let didWait: @Sendable (JobExecution) -> Void
@@ -45,6 +46,7 @@ public final class JobExecution: Sendable {
   ///   - isReverting: true if earlier checkpoints are reverted, which leaves the job's state as it is.
   ///   - isCurrent: false once the attempt was abandoned although its handler still runs.
   ///   - isToldToEnd: true if the attempt was cancelled, held or timed out, or the daemon stops.
+  ///   - hasLease: false while the attempt's host may have been fenced by its fleet, so that another may have the job.
   ///   - untilDurable: waits until everything merged is durable; false if the daemon ends first.
   ///   - didWait: called at the end of each wait that the attempt's timeout does not count.
   ///   - didCheckpoint: waits until there is room for more.
@@ -54,6 +56,7 @@ public final class JobExecution: Sendable {
     uploads: UploadedInputs? = nil,
     isReverting: Bool = false,
     isCurrent: @escaping @Sendable () -> Bool = { true }, isToldToEnd: @escaping @Sendable () -> Bool = { false },
+    hasLease: @escaping @Sendable () -> Bool = { true },
     untilDurable: @escaping @Sendable () async -> Bool = { true },
     didWait: @escaping @Sendable (JobExecution) -> Void = { _ in },
     didCheckpoint: @escaping @Sendable () async throws -> Void
@@ -72,6 +75,7 @@ public final class JobExecution: Sendable {
     self.isReverting = isReverting
     self.isCurrent = isCurrent
     self.isToldToEnd = isToldToEnd
+    self.hasLease = hasLease
     self.untilDurable = untilDurable
     self.didWait = didWait
     self.didCheckpoint = didCheckpoint
@@ -140,6 +144,18 @@ public final class JobExecution: Sendable {
   /// The handler should pass the error on: the daemon knows why the attempt ends, and drops the context's changes.
   /// - Throws: `CancellationError`.
   public func checkCancellation() throws(CancellationError) { if isCancelled { throw CancellationError() } }
+
+  /// Checks that the job is still this attempt's; to be called right before an effect outside the store appears.
+  ///
+  /// - Throws: `CancellationError` if the attempt was abandoned; ``StoreError/Code/unavailable`` if its host may be fenced,
+  ///   with which the job is tried again, here or by whoever has it now.
+  package func checkOwnership() throws {
+    if !isCurrent() { throw CancellationError() }
+    if !hasLease() {
+      throw StoreError(
+        .unavailable, "nothing is published: the fleet's database does not answer, and another host may have the job")
+    }
+  }
 
   // MARK: Time
 

@@ -52,6 +52,18 @@ struct OutputFileTests {
 
   private func content(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
+  @Test("A file is not put into its place once its attempt may not be the job's any more, and nothing is left of it")
+  func lostLease() throws {
+    let path = try folder("shared", mode: 0o777)
+    try write("by another host", to: path + "/out")
+    for avoidsUnnamedFiles in [false, true] {
+      let late = try output(path + "/out", avoidsUnnamedFiles: avoidsUnnamedFiles)
+      #expect(throws: CancellationError.self) { try late.publish { throw CancellationError() } }
+    }
+    #expect(try content(path + "/out") == "by another host")
+    #expect(try Directory(path: path).entries() == ["out"])
+  }
+
   @Test("A folder that the submitter may not write to is refused, and nothing is left there")
   func foreignFolder() throws {
     let path = try folder("foreign", mode: 0o755)

@@ -96,6 +96,7 @@ struct JobEngine: Sendable {
       uploads: uploads, isReverting: isReverting,
       isCurrent: { [weak job] in !isAttempt || job?.isAbandoned == false },
       isToldToEnd: { [weak job] in job?.stop != nil },
+      hasLease: { [membership] in membership?.mayBegin(at: .now()) ?? true },
       untilDurable: { [merger, flusher] in
         await merger.mergeAndWait()
         return await flusher.waitUntilDurable()
