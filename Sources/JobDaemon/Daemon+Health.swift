@@ -6,7 +6,10 @@ import SystemSupport
 /// The daemon's account of itself, for its clients and for the service manager.
 extension Daemon {
   /// The reason why the daemon is not healthy; nil if it is.
-  var problem: String? { problemText.withLock { $0 } }
+  var problem: String? { databaseAbsence.map { "\($0)" } ?? problemText.withLock { $0 } }
+
+  /// The time for which the fleet's database is away; nil while it answers, and without a fleet.
+  var databaseAbsence: DatabaseAbsence? { membership?.meter.figures.awaySince.map(DatabaseAbsence.init) }
 
   /// The resources that an operator has paused, in a fleet on any host: everything first, then by kind and name.
   var pauses: [(kind: String, name: String, resource: Resource.Name)] {
@@ -63,6 +66,13 @@ extension Daemon {
   /// Tells operators that the store could not be opened until now, as its disk was full.
   package func tellOfFullStore(_ error: any Error, since: Date) {
     notices.tell([Notice(fullStore: "\(error)", since: since, until: Date())])
+  }
+
+  /// Claims no files while the fleet's database is away.
+  func noteDatabase(isAway: Bool) {
+    if isAway { intake.pause(.databaseAway) } else { intake.resume(.databaseAway) }
+    if !isAway { scheduler.beginAssigned() }
+    tellStatus()
   }
 
   /// Claims no files until the store can be written again.

@@ -370,7 +370,7 @@ package final class Daemon: Sendable {
     case .assigned(let runs): fleetJobs?.begin(runs)
     case .toldToEnd(let stop): engine.stop(stop)
     case .givenBack(let runs): for run in runs { membership?.end(run, .interrupted) }
-    case .mayBegin: scheduler.beginAssigned()
+    case .database(let isAway): noteDatabase(isAway: isAway)
     case .outcomesKnown: fleetJobs?.readOutcomes()
     case .leads: retention.runSoon()
     case .endedInFleet(let counts): retention.note(counts)

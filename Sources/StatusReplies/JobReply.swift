@@ -181,6 +181,9 @@ package struct JobsReply: Decodable, Sendable {
   package let countsAtLeast: Bool?
   /// The number of jobs that were known before; only of a submitted file with one job on each line.
   package let repeated: Int?
+  /// `replicated` if commits of a fleet's database wait for a synchronous standby, else `local`; only of submissions to a
+  /// fleet.
+  package let durability: String?
 }
 
 /// The reply of `GET /v1/jobs/ID/why`.

@@ -36,6 +36,7 @@ extension StatusReply {
     var list = FieldList()
     list.add("bobbind", version)
     list.add("state", state, style: state == "running" ? .good : .bad)
+    list.add("database", databaseAwaySince.map { "away since \(times.full($0))" }, style: .bad)
     addObstacles(to: &list)
     list.add("process", pid.map { "\($0)" })
     list.add("started", startedAt.map(times.full))

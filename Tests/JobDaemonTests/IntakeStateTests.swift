@@ -57,6 +57,17 @@ struct IntakeStateTests {
     #expect(state.endScan(isLasting: false) == [.rescan(after: IntakeState.retryDelay)])
   }
 
+  @Test("While a fleet's database is away submissions are refused, and dropped files wait to be claimed")
+  mutating func databaseAway() {
+    state.pause(.databaseAway)
+    #expect(state.refusal == .databaseAway)
+    #expect(state.notice([.entry("a")]) == [.work])
+    #expect(state.next() == .rest)
+    #expect(state.resume(.databaseAway) == [.work])
+    #expect(state.refusal == nil)
+    #expect(state.next() == .scan(isNew: true))
+  }
+
   @Test("While it is paused nothing is claimed or kept; the end of the last pause brings a scan that finds it all")
   mutating func paused() {
     _ = state.notice([.entry("a")])

@@ -38,8 +38,8 @@ enum DaemonEvent: Sendable {
   case toldToEnd(RunStop)
   /// The scheduler: these runs were assigned to this host, and no worker has begun them; others are to have their jobs.
   case givenBack([Run])
-  /// The membership: after a pause this host may begin runs again.
-  case mayBegin
+  /// The membership: the database of the fleet does not answer, or does again, and this host may begin runs.
+  case database(isAway: Bool)
   /// The membership: jobs of this spool may have ended on other hosts.
   case outcomesKnown
   /// The membership: this host leads, and has loaded the ledger.

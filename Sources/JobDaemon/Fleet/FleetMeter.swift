@@ -1,4 +1,5 @@
 import Fleet
+import Foundation
 import Synchronization
 
 /// The fleet as the last beat of this host found it, in numbers.
@@ -8,8 +9,12 @@ final class FleetMeter: Sendable {
     var term: Int64 = 0
     /// The number of hosts that are alive, which only the lead knows.
     var members: Int?
-    /// True while the database does not answer.
-    var isAway = false
+    /// True if commits wait for a synchronous standby.
+    var isReplicated = false
+    /// The time of the first beat without an answer, while the database does not answer.
+    var awaySince: Date?
+
+    var isAway: Bool { awaySince != nil }
   }
 
   private let state = Mutex(Figures())
@@ -20,7 +25,10 @@ final class FleetMeter: Sendable {
   func note(_ beat: Beat, ofLead isLead: Bool) -> Bool {
     state.withLock { figures in
       // The lead is told of the others.
-      defer { figures = Figures(term: beat.term, members: isLead ? beat.silences.count + 1 : nil) }
+      defer {
+        figures = Figures(
+          term: beat.term, members: isLead ? beat.silences.count + 1 : nil, isReplicated: beat.server.isReplicated)
+      }
       return figures.isAway
     }
   }
@@ -28,7 +36,7 @@ final class FleetMeter: Sendable {
   /// Notes a beat without an answer; returns true if the one before had none either.
   func noteMissedBeat() -> Bool {
     state.withLock { figures in
-      defer { figures.isAway = true }
+      defer { figures.awaySince = figures.awaySince ?? Date() }
       return figures.isAway
     }
   }

@@ -14,8 +14,6 @@ final class Membership: Sendable {
   private struct State {
     var driver: MemberDriver?
     var number: Int?
-    /// The wait for the admission under way, and its first job; told whether it is written.
-    var admission: (job: ManagedObjectID, answer: @Sendable (AdmissionOutcome) -> Void)?
     /// The spools of the jobs that run here and came to other hosts.
     var spools: [ManagedObjectID: String] = [:]
     /// The runs of this host that are to end.
@@ -33,17 +31,7 @@ final class Membership: Sendable {
     var leads = false
   }
 
-  /// The outcome of writing jobs to the ledger.
-  private enum AdmissionOutcome: Sendable {
-    case written
-    case refused(RefusedByServer)
-    /// The daemon ends first.
-    case ended
-  }
-
   private static let joinLimit = Duration.seconds(60)
-  /// The time for writing jobs to the ledger, after which their files are tried again.
-  private static let admissionLimit = Duration.seconds(60)
   /// The time for an answer of the lead: another host may have to take its place first.
   private static let answerLimit = Duration.seconds(10)
 
@@ -56,6 +44,7 @@ final class Membership: Sendable {
   private let state = Mutex(State())
   private let answers = Coalescer(queue: DispatchQueue(label: "answers"))
   private let removal = RemovalWait()
+  private let admission = AdmissionWait()
   let meter = FleetMeter()
   let types: OfferedTypes
 
@@ -79,6 +68,9 @@ final class Membership: Sendable {
 
   /// This moment in the time of the fleet, which its database tells.
   var now: Moment { driver?.now ?? .now() }
+
+  /// Durability of what the database has answered, as the last beat knows it.
+  var durability: String { meter.figures.isReplicated ? "replicated" : "local" }
 
   /// True if this host may begin runs.
   func mayBegin(at moment: Moment) -> Bool { driver?.mayBegin(at: moment) ?? false }
@@ -129,12 +121,8 @@ final class Membership: Sendable {
 
   /// Refuses admissions from now on, and ends the wait of the one under way: its file is read again at the next start.
   func endAdmission() {
-    let admission = state.withLock { state in
-      state.isClosed = true
-      defer { state.admission = nil }
-      return state.admission
-    }
-    admission?.answer(.ended)
+    state.withLock { $0.isClosed = true }
+    admission.close()
     driver?.limitSearches()
     removal.close()
   }
@@ -163,8 +151,9 @@ final class Membership: Sendable {
       // First, for whoever is just about to begin it.
       state.withLock { $0.stops[stop.run] = stop }
       events.send(.toldToEnd(stop))
-    case .admitted(let jobs): note(.written, of: jobs)
-    case .notAdmitted(let jobs, let reason): note(.refused(RefusedByServer(description: reason)), of: jobs)
+    case .admitted(let jobs): admission.end(.written, of: jobs)
+    case .notAdmitted(let jobs, let reason):
+      admission.end(.refused(RefusedByServer(description: reason)), of: jobs)
     case .notPlaced(let ticket, let reason):
       let answer = state.withLock { state in
         state.unanswered.remove(ticket)
@@ -175,7 +164,8 @@ final class Membership: Sendable {
       let wasAway = meter.note(beat, ofLead: leads)
       if wasAway {
         log.notice("the database of the fleet is back")
-        events.send(.mayBegin)
+        admission.setAway(false)
+        events.send(.database(isAway: false))
       }
       note(paused: beat.paused)
       if wasAway || beat.hasOutcomes || !watched.isEmpty { events.send(.outcomesKnown) }
@@ -184,6 +174,8 @@ final class Membership: Sendable {
     case .missed:
       if !meter.noteMissedBeat() {
         log.warning("the fleet's database does not answer; results wait", as: .fleetDatabaseAway)
+        admission.setAway(true)
+        events.send(.database(isAway: true))
       }
     case .leads:
       state.withLock { $0.leads = true }
@@ -318,44 +310,10 @@ final class Membership: Sendable {
     return reader
   }
 
-  /// Has jobs written to the ledger, and waits for that, at most a minute.
-  ///
-  /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, so that nothing was written,
-  ///   ``RefusedByServer`` if it will never be, and ``UnansweredAdmission`` if the jobs may be written later.
+  /// Has jobs written to the ledger, and waits for that; see ``AdmissionWait``.
   func admit(_ jobs: [FleetJob]) throws {
-    guard let first = jobs.first?.id else { return }
-    let answered = Latch()
-    let result = Mutex(AdmissionOutcome.ended)
-    let isFree = state.withLock { state in
-      if state.isClosed || meter.figures.isAway { return false }
-      state.admission = (
-        first,
-        { outcome in
-          result.withLock { $0 = outcome }
-          answered.open()
-        }
-      )
-      return true
-    }
-    guard isFree, let driver else { throw StoreError(.unavailable, "the database of the fleet does not answer") }
-    driver.handle(.admit(jobs))
-    // The member goes on until they are written or it is fenced, however long nobody waits any more.
-    _ = answered.wait(for: Self.admissionLimit)
-    switch result.withLock({ $0 }) {
-    case .written: return
-    case .refused(let refusal): throw refusal
-    case .ended: throw UnansweredAdmission()
-    }
-  }
-
-  private func note(_ outcome: AdmissionOutcome, of jobs: [ManagedObjectID]) {
-    let admission = state.withLock { state -> (job: ManagedObjectID, answer: @Sendable (AdmissionOutcome) -> Void)? in
-      // It may be an earlier one, for which nobody waits any more.
-      guard let admission = state.admission, jobs.first == admission.job else { return nil }
-      state.admission = nil
-      return admission
-    }
-    admission?.answer(outcome)
+    guard let driver else { throw StoreError(.unavailable, "this host is not in the fleet now") }
+    try admission.wait(for: jobs) { driver.handle(.admit(jobs)) }
   }
 
   /// Has the lead, which this host is, remove final jobs, as far as nothing needs their records; returns how many are gone.

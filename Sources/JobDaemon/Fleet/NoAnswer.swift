@@ -1,3 +1,5 @@
+import Foundation
+
 /// The lead of the fleet has not answered: nobody leads at the moment, or the database is away.
 struct NoAnswer: Error, CustomStringConvertible {
   var description = "no host leads the fleet at the moment, or its database is away"
@@ -11,5 +13,11 @@ struct RefusedByServer: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Jobs whose admission has had no answer in time: they may be in the ledger, or come into it.
-struct UnansweredAdmission: Error {}
+/// The fleet's database does not answer, as beats have found out.
+struct DatabaseAbsence: Error, CustomStringConvertible {
+  let since: Date
+
+  var description: String {
+    "the fleet's database has not answered since \(since.formatted(Date.ISO8601FormatStyle()))"
+  }
+}

@@ -241,7 +241,7 @@ final class HotFolderRunner: Sendable {
     } catch let error as SystemError where [.noEntry, .symbolicLink, .notDirectory].contains(error.code) {
       // It was removed meanwhile.
       return
-    } catch let error where (error as? SystemError)?.isLasting == false || error is StoreError {
+    } catch let error where HotFolderJobs.willPass(error) {
       retry(path, because: error)
     } catch let error as AdmissionRefusal {
       refuse(path, error.reason)

@@ -19,6 +19,11 @@ struct HotFolderJobs: Sendable {
   /// Called when a folder has a problem, or none any more.
   let problemsDidChange: @Sendable () -> Void
   let log: DaemonLog
+
+  /// True if what was refused may be taken later, also if it is taken already.
+  static func willPass(_ error: any Error) -> Bool {
+    (error as? SystemError)?.isLasting == false || error is StoreError || error is UnansweredAdmission
+  }
 }
 
 /// All hot folders of the daemon.

@@ -274,9 +274,9 @@ final class FleetAdmission: Sendable {
   private func write(_ round: Round) throws {
     if round.jobs.isEmpty { return }
     let names = round.jobs.map(\.name)
-    do { try membership.admit(round.jobs) } catch is UnansweredAdmission {
+    do { try membership.admit(round.jobs) } catch let error as UnansweredAdmission {
       unanswered.withLock { $0.formUnion(names) }
-      throw StoreError(.unavailable, "the database of the fleet has not answered in time")
+      throw error
     }
     let doubtful = unanswered.withLock { unanswered in
       defer { unanswered.subtract(names) }

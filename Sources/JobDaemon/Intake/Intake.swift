@@ -15,8 +15,6 @@ final class Intake: Sendable {
   /// A batch ends early with the file that brings it to so many jobs or bytes: a small file may hold very many jobs.
   private static let batchJobs = 2_000
   private static let batchBytes = 4 << 20
-  /// Names that one step of a scan reads; they are claimed in sorted order.
-  private static let scanChunk = 4_096
 
   private let spool: Spool
   private let admission: Admission
@@ -33,6 +31,8 @@ final class Intake: Sendable {
   private let watch = Mutex<SpoolWatch?>(nil)
   /// The scan of `new/` that is under way; only used on the queue.
   private let scan = Mutex<DirectoryScan?>(nil)
+  /// Files in `cur/` whose admission is to be tried again; only used on the queue.
+  private let postponed = Mutex<[AdmissionCandidate]?>(nil)
 
   init(
     spool: Spool, admission: Admission, scheduler: Scheduler, merger: Merger, flusher: Flusher, refuser: Refuser,
@@ -167,7 +167,7 @@ final class Intake: Sendable {
     do throws(SystemError) {
       let running: DirectoryScan? = if isNew { try DirectoryScan(spool.new) } else { scan.withLock { $0 } }
       guard let running else { return state.withLock { $0.add(scanned: [], isLast: true) } }
-      let (names, isLast) = try Self.chunk(of: running)
+      let (names, isLast) = try running.chunk()
       scan.withLock { $0 = isLast ? nil : running }
       state.withLock { $0.add(scanned: names, isLast: isLast) }
     } catch {
@@ -175,15 +175,6 @@ final class Intake: Sendable {
       log.error("new/ can't be read: \(error)")
       apply { $0.endScan(isLasting: error.isLasting) }
     }
-  }
-
-  private static func chunk(of scan: DirectoryScan) throws(SystemError) -> (names: [FileName], isLast: Bool) {
-    var names: [FileName] = []
-    while names.count < scanChunk {
-      guard let name = try scan.next() else { return (names.sorted(), true) }
-      if !name.isHidden { names.append(name) }
-    }
-    return (names.sorted(), false)
   }
 
   private func claim(_ names: [PendingNames.Sighted]) throws {
@@ -263,17 +254,25 @@ final class Intake: Sendable {
         for case let live? in round.map(\.live) { events.send(.allAdmitted(live)) }
         rest.removeFirst(round.count)
       }
-    } catch let error as StoreError where error.isTransient {
-      pause(error.code == .full ? .admissionFull : .admissionBusy)
-      log.error("no jobs are admitted until the store can be written again: \(error)", as: .storeUnwritable)
-      queue.async(after: IntakeState.retryDelay) { [weak self, rest] in self?.admitAgain(rest) }
+    } catch  where LineFileAdmission.willPass(error) {
+      admitLater(rest, because: error)
     }
   }
 
-  private func admitAgain(_ candidates: [AdmissionCandidate]) {
+  private func admitLater(_ candidates: [AdmissionCandidate], because error: any Error) {
+    pause((error as? StoreError)?.code == .full ? .admissionFull : .admissionBusy)
+    log.error("no jobs are admitted until the store can be written again: \(error)", as: .storeUnwritable)
+    let isFirst = postponed.withLock { postponed in
+      defer { postponed = (postponed ?? []) + candidates }
+      return postponed == nil
+    }
+    if isFirst { queue.async(after: IntakeState.retryDelay) { [weak self] in self?.admitPostponed() } }
+  }
+
+  private func admitPostponed() {
     do {
       for pause in [IntakeState.Pause.admissionFull, .admissionBusy] { resume(pause) }
-      try admit(candidates)
+      try admit(postponed.withLock { $0.take() } ?? [])
     } catch {
       events.send(.fatal(.storeFailure("\(error)")))
     }
@@ -283,16 +282,29 @@ final class Intake: Sendable {
   ///
   /// - Parameter name: the file's name in `cur/`; nil for a new one.
   /// - Returns: the file, with its jobs in their order.
+  /// - Throws: why it is not accepted; ``UnansweredAdmission`` if it stays, and is admitted once the database answers.
   func accept(_ data: Data, as name: FileName? = nil, submitter: UInt32) throws -> [AdmittedFile] {
     let name = name ?? Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)
     try spool.quota.add(draft, jobs: contents.jobs.count)
     let file = try spool.store(data, as: name, submitter: submitter)
+    return try queue.sync { try admit(accepted: AdmissionCandidate(file: file, contents: contents)) }
+  }
+
+  private func admit(accepted candidate: AdmissionCandidate) throws -> [AdmittedFile] {
     do {
-      return try admit(AdmissionCandidate(file: file, contents: contents))
+      if state.withLock({ $0.pauses.contains(.stopping) }) { throw LineFileAdmission.Stopped() }
+      let admitted = try admission.admit([candidate]).map { try $0.get() }
+      events.send(.admitted(admitted))
+      return admitted
+    } catch let error as UnansweredAdmission {
+      // It may run already.
+      admitLater([candidate], because: error)
+      throw error
     } catch {
       // A file that the client is told was refused must not run at the next start.
+      let name = candidate.file.name
       do { try spool.release(name) } catch let leftover {
         log.error(
           "the refused job file \(name) can't be removed from cur/, and would run at the next start: \(leftover)")
@@ -313,18 +325,6 @@ final class Intake: Sendable {
     let file = try spool.store(lines, as: Submitter.fileName(for: submitter, hasLines: true), submitter: submitter)
     lineFiles.add(
       LineFileAdmission.Order(file: file, client: LineFileAdmission.Client(needsAll: needsAll, answer: answer)))
-  }
-
-  /// Admits a file that lies in `cur/` already.
-  ///
-  /// - Throws: ``AdmissionRefusal``, the store's errors, ``LineFileAdmission/Stopped``; nothing is admitted then.
-  func admit(_ candidate: AdmissionCandidate) throws -> [AdmittedFile] {
-    try queue.sync {
-      if state.withLock({ $0.pauses.contains(.stopping) }) { throw LineFileAdmission.Stopped() }
-      let admitted = try admission.admit([candidate]).map { try $0.get() }
-      events.send(.admitted(admitted))
-      return admitted
-    }
   }
 
   /// Does something behind the admissions under way, if there is no file in `cur/` that is still to be admitted.

@@ -7,7 +7,9 @@ import SystemSupport
 /// states is in Documentation/JobStates.md.
 struct IntakeState {
   /// The reasons why nothing is claimed.
-  enum Pause: Sendable { case storageFull, storeBusy, admissionFull, admissionBusy, tooManyJobs, unflushed, stopping }
+  enum Pause: Sendable {
+    case storageFull, storeBusy, admissionFull, admissionBusy, databaseAway, tooManyJobs, unflushed, stopping
+  }
 
   /// An action that the intake is to perform.
   enum Action: Equatable {
@@ -62,6 +64,7 @@ struct IntakeState {
   var refusal: Pause? {
     if pauses.contains(.stopping) { return .stopping }
     if !pauses.isDisjoint(with: [.storageFull, .admissionFull]) { return .storageFull }
+    if pauses.contains(.databaseAway) { return .databaseAway }
     return pauses.isDisjoint(with: [.storeBusy, .admissionBusy]) ? nil : .storeBusy
   }
 

@@ -387,7 +387,8 @@ final class LineFileAdmission: Sendable {
     }
   }
 
-  private static func willPass(_ error: any Error) -> Bool {
+  static func willPass(_ error: any Error) -> Bool {
+    if error is UnansweredAdmission { return true }
     if let error = error as? StoreError { return error.isTransient }
     return (error as? SystemError)?.isShortage == true
   }

@@ -128,3 +128,15 @@ struct IntakeBatch {
     bytes += candidate.file.data.count
   }
 }
+
+extension DirectoryScan {
+  /// Reads so many names, or those that are left, to be claimed in their order; hidden ones are left out.
+  func chunk(of limit: Int = 4_096) throws(SystemError) -> (names: [FileName], isLast: Bool) {
+    var names: [FileName] = []
+    while names.count < limit {
+      guard let name = try next() else { return (names.sorted(), true) }
+      if !name.isHidden { names.append(name) }
+    }
+    return (names.sorted(), false)
+  }
+}

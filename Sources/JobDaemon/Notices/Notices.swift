@@ -186,6 +186,9 @@ final class Notices: Sendable {
     do {
       try isClosed.load(ordering: .relaxed) ? keep(data) : submit(data)
       meter.noteNotice()
+    } catch is UnansweredAdmission {
+      // Its file is kept.
+      meter.noteNotice()
     } catch let error as JobFileError {
       log.error("a notice of [Notify \(name)] is refused by its type \"\(notifier.type)\": \(error)")
     } catch let error as AdmissionRefusal {

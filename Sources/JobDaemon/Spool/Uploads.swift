@@ -115,6 +115,9 @@ final class Uploads: Sendable {
       received.markKept()
       try folder.synchronize()
       return try body()
+    } catch let error as UnansweredAdmission {
+      // The job file stays.
+      throw error
     } catch {
       remove(name)
       throw error

@@ -17,6 +17,7 @@ extension Daemon {
     reply.spool = paths.spool
     let url = configuration.value.store.url
     reply.store = url.isEmpty ? paths.store : url
+    reply.databaseAwaySince = databaseAbsence.map { Timestamp($0.since) }
     reply.workers = StatusReply.Workers(
       count: configuration.value.workers.count, busy: live[.running] ?? 0, abandoned: workers.abandonedCount)
     reply.jobs = jobCounts(live)
@@ -64,6 +65,7 @@ extension Daemon {
     case .stopping: "draining"
     case .storageFull: "storage-full"
     case .storeBusy: "store-busy"
+    case .databaseAway: "database-away"
     default: "running"
     }
   }

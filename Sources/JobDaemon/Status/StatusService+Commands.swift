@@ -65,8 +65,11 @@ extension StatusService {
   typealias Change = @Sendable (JSONValue, String, HTTPResponder) throws(JobFileError) -> Void
 
   /// Reads a request's body, and makes the change.
+  ///
+  /// - Parameter needsDatabase: false for what can be done while the database of a fleet is away.
   func changing(
-    _ request: HTTPRequest, within limit: Duration = .seconds(120), _ change: @escaping Change
+    _ request: HTTPRequest, within limit: Duration = .seconds(120), needsDatabase: Bool = true,
+    _ change: @escaping Change
   ) -> HTTPReply {
     let value: JSONValue
     do throws(JSONError) {
@@ -78,6 +81,7 @@ extension StatusService {
       return .now(
         .failure(400, code: "bad-request", message: "the body must be an object, not \(value.kindName)"))
     }
+    if needsDatabase, let databaseRefusal { return .now(databaseRefusal) }
     let asker = request.client.shortWords
     return .later(within: limit) { responder in
       do throws(JobFileError) { try change(value, asker, responder) } catch {
@@ -192,7 +196,7 @@ extension StatusService {
         .failure(
           409, code: "not-possible", message: "single jobs of a fleet can't be deleted",
           hint: "the [Retention] of its hosts says when they are removed"))
-    case .failure(let error as NoAnswer): _ = responder.respond(Self.noLead(error))
+    case .failure(let error as NoAnswer): _ = responder.respond(noLead(error))
     case .failure(let error):
       daemon.engine.report(error, "a command can't be carried out")
       _ = responder.respond(.failure(500, code: "store", message: "it can't be carried out: \(error)"))

@@ -64,6 +64,7 @@ extension StatusService {
   }
 
   private static func away(_ error: StoreError) -> HTTPResponse {
+    if error.code == .unavailable { return databaseAway("\(error)") }
     let state = error.code == .busy ? "is busy" : "does not answer"
     return .failure(503, code: "away", message: "the database of the fleet \(state): \(error)")
   }

@@ -65,8 +65,8 @@ extension StatusService {
   private func answer(
     _ lines: AdmittedLines, to submission: Submission, responder: HTTPResponder, status: Int
   ) {
-    acquireTurn(submission.client, responder) { [daemon] turn in
-      ManagedObjectContext(parent: daemon.main, name: "submission").perform { context in
+    acquireTurn(submission.client, responder) { [self] turn in
+      ManagedObjectContext(parent: daemon.main, name: "submission").perform { [self] context in
         do {
           var body = try Self.list(Array(lines.first), context, daemon: daemon) { id, reply in
             reply.repeated = lines.repeated.contains(id)
@@ -77,7 +77,7 @@ extension StatusService {
             let counts = try Self.counts(lines.objectIDs, context, daemon: daemon)
             body.append(contentsOf: ",\"counts\":\(JSONValue.counts(counts).serialized())".utf8)
           }
-          body.append(UInt8(ascii: "}"))
+          body.append(contentsOf: submissionEnd.utf8)
           turn.respond(.json(data: body, status: status))
         } catch {
           turn.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))

@@ -54,11 +54,21 @@ extension StatusService {
     case .stopping: return .failure(503, code: "draining", message: "the daemon is stopping; try again later")
     case .storageFull:
       return .failure(503, code: "storage-full", message: "the disk of the store is full; try again later")
+    case .databaseAway: if let databaseRefusal { return databaseRefusal }
     case .storeBusy: return Self.storeBusy
     default: break
     }
     if !daemon.scheduler.isFull { return nil }
     return .failure(503, code: "busy", message: "too many jobs are unfinished; try again later")
+  }
+
+  /// The reply to what needs the fleet's database while that is away; nil if it is not.
+  var databaseRefusal: HTTPResponse? { daemon.databaseAbsence.map { Self.databaseAway("\($0)") } }
+
+  static func databaseAway(_ reason: String) -> HTTPResponse {
+    .failure(
+      503, code: "database-away", message: reason,
+      hint: "try again when it is back; job files that are put into new/ wait there meanwhile, and running jobs go on")
   }
 
   static let storeBusy = HTTPResponse.failure(
@@ -88,6 +98,11 @@ extension StatusService {
     }
   }
 
+  /// The end of the reply to a submission: a fleet's tells how durable it is what the jobs have come to by then.
+  var submissionEnd: String {
+    (daemon.membership.map { ",\"durability\":\"\($0.durability)\"" } ?? "") + "}"
+  }
+
   /// The reply to a submission that can't be accepted.
   func response(to error: any Error) -> HTTPResponse {
     switch error {
@@ -110,11 +125,16 @@ extension StatusService {
         503, code: "admission-interrupted",
         message: "some of the jobs may be admitted already; the next start of the daemon goes on with the others",
         hint: "don't send the file again: jobs that it gives no IDs would run twice")
+    case let error as UnansweredAdmission:
+      return .failure(
+        503, code: "admission-interrupted", message: "\(error)",
+        hint: "don't send them again: they are accepted as soon as it answers; `bobbinctl show ID` tells then")
     case is LineFileAdmission.Stopped:
       return .failure(
         503, code: "draining", message: "the daemon is stopping, and nothing of the file was accepted",
         hint: "send it again when the daemon is back")
     case let error as StoreError where error.code == .busy: return Self.storeBusy
+    case let error as StoreError where error.code == .unavailable: return Self.databaseAway("\(error)")
     case let error as StoreError where error.code == .full:
       return .failure(503, code: "storage-full", message: "the store can't be written: \(error)")
     case let error as SystemError where error.code == .diskFull || error.code == .quotaExceeded:

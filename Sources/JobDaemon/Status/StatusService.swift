@@ -153,13 +153,16 @@ package final class StatusService: Sendable {
     _ request: HTTPRequest, within limit: Duration? = nil,
     _ body: @escaping @Sendable (isolated ManagedObjectContext, Daemon) throws -> HTTPResponse
   ) -> HTTPReply {
-    .later { responder in
+    if let databaseRefusal { return .now(databaseRefusal) }
+    return .later { responder in
       self.acquireTurn(request.client, responder) { turn in
         self.cancellable(for: responder, within: limit) { context in
           do {
             turn.respond(try body(context, self.daemon))
           } catch let error as NoAnswer {
-            turn.respond(Self.noLead(error))
+            turn.respond(self.noLead(error))
+          } catch let error as StoreError where error.code == .unavailable {
+            turn.respond(Self.databaseAway("\(error)"))
           } catch let error as JobHandle.Ambiguous {
             turn.respond(Self.ambiguous(error))
           } catch {
@@ -186,9 +189,10 @@ package final class StatusService: Sendable {
     responder.whenOver { task.cancel() }
   }
 
-  static func noLead(_ error: NoAnswer) -> HTTPResponse {
-    .failure(
-      503, code: "no-lead", message: "\(error); try again in a moment", hint: "`bobbinctl fleet` shows who leads")
+  func noLead(_ error: NoAnswer) -> HTTPResponse {
+    databaseRefusal
+      ?? .failure(
+        503, code: "no-lead", message: "\(error); try again in a moment", hint: "`bobbinctl fleet` shows who leads")
   }
 
   func acquireTurn(
@@ -276,15 +280,15 @@ package final class StatusService: Sendable {
 
   /// Shows submitted jobs, in the order of their file.
   private func answer(_ files: [AdmittedFile], _ client: HTTPClient, responder: HTTPResponder, status: Int) {
-    acquireTurn(client, responder) { [daemon] turn in
-      ManagedObjectContext(parent: daemon.main, name: "submission").perform { context in
+    acquireTurn(client, responder) { [self] turn in
+      ManagedObjectContext(parent: daemon.main, name: "submission").perform { [self] context in
         do {
           var body = try Self.list(files.flatMap(\.objectIDs), context, daemon: daemon) { id, reply in
             reply.repeated = files.contains { $0.repeated.contains(id) }
             if files.contains(where: { $0.replaced.contains(id) }) { reply.replaced = true }
             reply.unknownAfter = files.lazy.compactMap { $0.unknown[id] }.first
           }
-          body.append(UInt8(ascii: "}"))
+          body.append(contentsOf: submissionEnd.utf8)
           turn.respond(.json(data: body, status: status))
         } catch {
           turn.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))

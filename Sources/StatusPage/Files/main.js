@@ -103,7 +103,7 @@ function drawNavigation() {
 
 const STATE_WORDS = {
   running: ['good', 'running'], draining: ['warn', 'draining'], 'storage-full': ['bad', 'no room on disk'],
-  'store-busy': ['warn', 'store is locked'],
+  'store-busy': ['warn', 'store is locked'], 'database-away': ['bad', 'database is away'],
 }
 
 async function identify() {

@@ -1,0 +1,129 @@
+import DaemonTesting
+import Foundation
+import JSONText
+import PostgresTesting
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  /// What a host does while its database, on two real servers, does not answer.
+  @Suite("A host whose database is away", .enabled(if: PostgresCluster.isAvailable()), .serialized)
+  struct FleetOutage {
+    private let servers: ReplicatedCluster
+    private let root: DaemonRoot
+
+    private var url: String { servers.url(of: "postgres") }
+
+    init() throws {
+      servers = try ReplicatedCluster()
+      root = try DaemonRoot(
+        "[Store]\nUrl=\(servers.url(of: "postgres"))\n[Workers]\nCount=2\n\(DaemonRoot.quickFlushes)")
+      let folder = root.paths.payload
+      let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
+      // What appears in payload/ wakes up who waits for it.
+      try root.declare(
+        "patient",
+        """
+        touch "\(folder)/begun-$BOBBIN_JOB_ID"
+        while [ ! -e "\(folder)/go" ]; do sleep 0.05; done
+        echo '\(row)'
+        """)
+    }
+
+    private func count(_ condition: String) throws -> String? {
+      try TestDatabase.run("SELECT count(*) FROM bobbin.\"Job\" WHERE \(condition)", url)
+    }
+
+    private static func code(_ reply: (status: Int, body: JSONValue)) -> String {
+      "\(reply.status) \(reply.body["error"]?["code"]?.string ?? "-")"
+    }
+
+    @Test("says so at once, takes files into its spool, finishes what runs, and has all of it once when it is back")
+    func outage() async throws {
+      let daemon = try await DaemonProcess.ready(root)
+      let first = try await daemon.request(
+        "POST", "/v1/jobs", query: ["wait": "60"], body: #"{"type": "noop", "id": "first"}"#)
+      #expect(first.status == 200 && first.body["durability"]?.string == "replicated", "\(first.body.serialized())")
+      for number in 0..<2 { _ = try await daemon.request("POST", "/v1/jobs", body: Self.patient("p\(number)")) }
+      try await daemon.wait { daemon in
+        let marks = try DaemonRoot.entries(daemon.root.paths.payload)
+        return marks.contains("begun-p0") && marks.contains("begun-p1")
+      }
+      for number in 0..<50 { try drop("before-\(number)") }
+      try servers.kill(0)
+      // What runs ends now, and what a worker would begin next can't be read.
+      try root.payload("go", "")
+      try await daemon.waitForLog("the fleet's database does not answer")
+
+      for number in 0..<20 { try drop("meanwhile-\(number)") }
+      let begin = ContinuousClock.now
+      for request in [("POST", "/v1/jobs"), ("POST", "/v1/pause"), ("GET", "/v1/jobs"), ("GET", "/v1/jobs/first")] {
+        let body = request.0 == "GET" ? nil : #"{"type": "noop"}"#
+        let reply = try await daemon.request(request.0, request.1, body: body)
+        #expect(Self.code(reply) == "503 database-away", "\(request): \(reply.body.serialized())")
+      }
+      #expect(ContinuousClock.now - begin < .seconds(5))
+      let file = root.directory.path("refused.json")
+      try root.write(#"{"type": "noop", "id": "refused"}"#, to: file)
+      let submitted = try await daemon.tool("submit", file)
+      #expect(submitted.code == 75 && submitted.errors.contains("has not answered since"), "\(submitted)")
+      let status = try await daemon.tool("status")
+      #expect(
+        status.output.contains("database-away") && status.output.contains("away since"), "\(status.output)")
+      #expect(Self.code(try await daemon.request("GET", "/healthz")) == "503 failing")
+
+      try servers.start(0)
+      try await daemon.waitForLog("the database of the fleet is back")
+      try await daemon.waitUntilSpoolIsEmpty(seconds: 120)
+      #expect(try count("state = 'completed'") == "73")
+      // Those that were to begin have gone back, and ran in another attempt.
+      #expect(try count("type = 'patient' AND attempt = 1") == "2")
+      #expect(try TestDatabase.run("SELECT count(*) FROM bobbin.\"Reading\"", url) == "2")
+      #expect(try root.failedFiles.isEmpty)
+      #expect(try await daemon.get("/v1/status")["state"]?.string == "running")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    @Test("tells who submits a job that it may be accepted, keeps the file, and the job runs once")
+    func unanswered() async throws {
+      let daemon = try await DaemonProcess.ready(root)
+      // Keys for more jobs are reserved then.
+      _ = try await daemon.submit(#"{"type": "noop"}"#)
+      // Commits wait for it, and beats do not.
+      try servers.kill(1)
+      async let reply = daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "asked"}"#)
+      try await Self.wait(until: {
+        let waiting = "wait_event = 'SyncRep' AND application_name LIKE '%intake%'"
+        return try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE \(waiting)", url) != "0"
+      })
+      try servers.kill(0)
+      let refused = try await reply
+      #expect(Self.code(refused) == "503 admission-interrupted", "\(refused.body.serialized())")
+      #expect(refused.body["error"]?["message"]?.string?.contains("\"asked\"") == true)
+      #expect(try !root.currentFiles.isEmpty)
+      try servers.start(1)
+      try servers.start(0)
+      try await daemon.waitUntilSpoolIsEmpty(seconds: 120)
+      let job = try await daemon.get("/v1/jobs/asked")
+      #expect(job["state"]?.string == "completed" && job["attempt"]?.integer == 1, "\(job.serialized())")
+      #expect(try count("true") == "2")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    private static func patient(_ id: String) -> String { #"{"type": "patient", "id": "\#(id)"}"# }
+
+    private func drop(_ id: String) throws {
+      try root.drop(#"{"type": "noop", "id": "\#(id)"}"#, as: FileName("\(id).json"))
+    }
+
+    /// Waits for what nobody signals.
+    private static func wait(until condition: () throws -> Bool) async throws {
+      let end = ContinuousClock.now + .seconds(60)
+      while try !condition() {
+        try #require(ContinuousClock.now < end)
+        try await Task.sleep(for: .milliseconds(20))
+      }
+    }
+  }
+}
