@@ -49,7 +49,7 @@ begin_submitting() {
     while [ -e /root/submitting ]; do
       if reply=$(echo "{\"type\": \"noop\", \"id\": \"meanwhile-$number\"}" | bobbinctl submit --wait=60 - 2>&1); then
         number=$((number + 1))
-      elif ! echo "$reply" | grep -E "the server is stopping|the wait has ended" >/dev/null; then
+      elif ! echo "$reply" | grep -E "the (server|daemon) is stopping|the wait has ended" >/dev/null; then
         echo "$reply" >>/root/refused
         exit
       fi
