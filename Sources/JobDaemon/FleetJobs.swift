@@ -48,29 +48,31 @@ final class FleetJobs: Sendable {
 
   // MARK: Assigned runs
 
-  /// Has workers begin runs, whose jobs are read first, past what is cached of earlier attempts.
+  /// Has workers begin runs, whose jobs are read first, past what is cached of earlier attempts; those that can't be read for
+  /// good are held, as by a worker.
   func begin(_ runs: [Run]) {
     queue.async { [self] in
-      do {
-        let read = try read(runs.map(\.job)) { [membership] job -> (ManagedObjectID, NewJob)? in
+      let records = RunRecords(of: runs) { [membership] ids in
+        try self.read(ids) { job in
           if let spool = job.spool, spool != membership.spool { membership.note(spool, of: job.objectID) }
-          return (
-            job.objectID, NewJob(elsewhere: job.objectID, file: nil, type: job.type, queue: job.queue, name: job.id)
-          )
+          return NewJob(elsewhere: job.objectID, file: nil, type: job.type, queue: job.queue, name: job.id)
         }
-        let jobs = Dictionary(read) { first, _ in first }
-        let lost = runs.filter { jobs[$0.job] == nil }
-        if !lost.isEmpty {
-          log.error(
-            "\(lost.count) jobs were assigned to this host that have no records any more; was the table Job changed?")
-        }
-        scheduler.begin(runs.compactMap { run in jobs[run.job].map { (run, $0) } })
-      } catch {
-        // The assignments stay, and so do the jobs when the daemon ends.
-        if membership.isClosed { return }
-        log.debug("jobs that were assigned to this host can't be read yet: \(error)")
-        queue.async(after: Self.retryDelay) { [weak self] in self?.begin(runs) }
       }
+      scheduler.begin(records.read)
+      // The assignments stay, and so do the jobs when the daemon ends.
+      if membership.isClosed { return }
+      if !records.missing.isEmpty {
+        log.error(
+          "\(records.missing.count) jobs were assigned to this host that have no records any more; was the table Job "
+            + "changed?")
+      }
+      for (run, error) in records.unreadable {
+        log.error("a job that was assigned to this host can't be read, and is held: \(error)")
+        membership.end(run, .held)
+      }
+      guard let error = records.obstacle else { return }
+      log.debug("jobs that were assigned to this host can't be read yet: \(error)")
+      queue.async(after: Self.retryDelay) { [weak self] in self?.begin(records.postponed) }
     }
   }
 
