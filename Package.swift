@@ -318,7 +318,8 @@ let package = Package(
       path: "Tests/System", swiftSettings: strict),
     // The page in a real browser.
     .testTarget(
-      name: "PageTests", dependencies: ["DaemonTesting", "JSONText", "SystemSupport", "TestSupport"],
+      name: "PageTests",
+      dependencies: ["DaemonTesting", "JSONText", "PostgresTesting", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "StoreCopyTests",

@@ -135,6 +135,16 @@ final class Browser: Sendable {
     _ = try await send("POST", "/element/\(id)/click", "{}")
   }
 
+  /// Moves the focus by the tabulator until it is at an element for which an expression of `one` is true.
+  func tab(to expression: String) async throws {
+    for _ in 0..<150 {
+      try await type(Key.tab)
+      let isThere = "const one = document.activeElement; return Boolean(\(expression))"
+      if try await run(isThere).bool == true { return }
+    }
+    throw Failure(description: "the tabulator never comes to \(expression)")
+  }
+
   /// Types keys where the focus is; those without a letter are named as WebDriver has them.
   func type(_ keys: String) async throws {
     let strokes = keys.unicodeScalars.flatMap { scalar in

@@ -4,7 +4,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// The overview's plots, and what the page does about new tokens and requests that fail.
+/// The overview's plots, and when the daemon is asked: again after a failure, at a pace, and not while nobody looks.
 extension PageTests {
   @Test("Throughput, waiting and depth are plotted, without the span that is not over, and told where the pointer is")
   func plots() async throws {
@@ -51,32 +51,8 @@ extension PageTests {
       "document.querySelector('figure.plot .frame').dispatchEvent(new PointerEvent('pointerleave'))")
     try await browser.wait(for: "\(figures) === 'completed 8/scancelled 2/sfailed 0/s'")
     try await browser.wait(
-      for: "document.querySelector('.tile.state-completed').innerText.includes('since the start')")
+      for: "document.querySelector('section:has(> .tiles .state-completed)').innerText.includes('since the start')")
     try await visit.end()
-  }
-
-  @Test("Another token brings its own role, without the page being loaded again")
-  func otherToken() async throws {
-    try root.configure(DaemonRoot.quickFlushes + "[Status]\nListen=127.0.0.1:0\n")
-    let (reader, controller) = try await (AccessByToken("dash", "read"), AccessByToken("ops", "control"))
-    try root.write(reader.line + "\n", to: root.paths.tokens)
-    let daemon = try await DaemonProcess.ready(root)
-    let browser = try await Browser.start()
-    try await browser.open("http://127.0.0.1:\(try daemon.tcpPort())/")
-    try await browser.click("dialog #token")
-    try await browser.type(reader.secret + Browser.Key.enter)
-    try await browser.wait(forText: "0 of")
-    let hasButton = "[...document.querySelectorAll('button')].some(one => one.textContent === 'Pause all')"
-    #expect(try await browser.run("return \(hasButton)").bool == false)
-    try root.write(controller.line + "\n", to: root.paths.tokens)
-    try await daemon.reload()
-    try await browser.run("location.hash = '#/queues'")
-    try await browser.wait(forText: "This token is not known.")
-    try await browser.click("dialog #token")
-    try await browser.type(controller.secret + Browser.Key.enter)
-    try await browser.wait(for: hasButton)
-    try await browser.end()
-    #expect(try await daemon.stop() == .exited(code: 0))
   }
 
   @Test("A view whose code did not come, and a role that was not told, come when the daemon answers again")
@@ -99,6 +75,77 @@ extension PageTests {
     try await browser.wait(for: "[...document.querySelectorAll('button')].some(one => one.textContent === 'Pause all')")
     // The browser tells of what was kept from it.
     _ = try await browser.complaints()
+    try await visit.end()
+  }
+
+  @Test("Nothing is asked for while the tab is hidden, and little is sent for the first look")
+  func restraint() async throws {
+    let visit = try await browse()
+    let browser = visit.browser
+    try await browser.wait(forText: "0 of")
+    let sent = try await browser.run(
+      """
+      return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .reduce((sum, one) => sum + one.transferSize, 0)
+      """)
+    #expect((sent.number ?? 0) > 1000 && (sent.number ?? 0) < 150_000, "\(sent)")
+    // As the browser does it when another tab comes to the front.
+    try await browser.run(
+      """
+      Object.defineProperty(document, 'hidden', {value: true, configurable: true})
+      document.dispatchEvent(new Event('visibilitychange'))
+      """)
+    // What was on its way then may still arrive.
+    _ = try await visit.daemon.submit(#"{"type": "noop", "id": "unseen"}"#)
+    let count = "return performance.getEntriesByType('resource').length"
+    let before = try await browser.run(count).integer
+    _ = try await visit.daemon.submit(#"{"type": "noop", "id": "unseen, too"}"#)
+    #expect(try await browser.run("return document.getElementById('link').dataset.state").string == "asleep")
+    #expect(try await browser.run(count).integer == before)
+    try await browser.run("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+    try await browser.wait(for: "document.querySelector('.tile.state-completed .value').textContent === '2'")
+    try await visit.end()
+  }
+
+  @Test("A list that is long in coming is asked for again after a rest that is longer still, however much happens")
+  func pace() async throws {
+    let visit = try await browse("configuration")
+    let (daemon, browser) = (visit.daemon, visit.browser)
+    try await browser.wait(forText: "FlushIntervalSec")
+    // As the daemon answers where it has looked at some of very many jobs, and found none.
+    try await browser.run(
+      """
+      const real = fetch
+      window.asked = []
+      window.atOnce = window.most = 0
+      window.fetch = async (path, options) => {
+        if (!path.startsWith('/v1/jobs?text=')) return real(path, options)
+        asked.push({time: performance.now(), isFirst: !path.includes('cursor=')})
+        most = Math.max(most, atOnce += 1)
+        await new Promise(done => setTimeout(done, 40))
+        atOnce -= 1
+        document.body.dataset.loads = asked.filter(one => one.isFirst).length
+        return new Response('{"jobs": [], "next": "on", "count": 0, "atLeast": true}', {headers: {'Content-Type': 'application/json'}})
+      }
+      """)
+    try await visit.go("jobs?text=needle")
+    try await browser.wait(for: "document.body.dataset.loads === '1'")
+    // Something happens all the time, until the list has been asked for again.
+    while try await browser.run("return document.body.dataset.loads").string == "1" {
+      _ = try await daemon.submit(#"{"type": "noop"}"#)
+    }
+    let rest = try await browser.run(
+      """
+      const again = asked.findLastIndex(one => one.isFirst)
+      return asked[again].time - asked[again - 1].time
+      """)
+    #expect((rest.number ?? 0) > 3_000, "\(rest) ms")
+    #expect(try await browser.run("return most") == 1)
+    // What a reader asks for is not put off.
+    try await browser.run("window.before = asked.length")
+    try await browser.click("#filter")
+    try await browser.type("thread" + Browser.Key.enter)
+    try await browser.wait(for: "location.hash.includes('thread') && document.body.dataset.loads === '3'")
     try await visit.end()
   }
 }

@@ -4,7 +4,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// All that a job's own page tells, and what is done to queues.
+/// What a job's own page tells, and those of its batch.
 extension PageTests {
   private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -109,19 +109,101 @@ extension PageTests {
     try await visit.end()
   }
 
-  @Test("A queue and a type are paused and resumed, each by its own button")
-  func pauses() async throws {
-    let visit = try await browse("queues")
+  @Test("A workflow is shown as a graph, batches with their progress, and a crash with its last words")
+  func story() async throws {
+    let visit = try await browse()
     let browser = visit.browser
-    _ = try await visit.daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "queue": "blue", "delay": "1h"}"#)
-    for name in ["blue", "noop"] {
-      try await browser.click("button[aria-label='Pause \(name)']")
-      try await browser.wait(for: "document.querySelector('tr[data-key=\(name)] .badge')?.textContent === 'paused'")
-      #expect(try await visit.daemon.get("/v1/status")["pauses"]?.array?.first?["name"]?.string == name)
-      try await browser.click("button[aria-label='Resume \(name)']")
-      try await browser.wait(for: "document.querySelector('button[aria-label=\"Pause \(name)\"]')")
-      #expect(try await visit.daemon.get("/v1/status")["pauses"]?.array?.isEmpty == true)
+    _ = try await fill(visit.daemon)
+    try await visit.go("jobs/pack")
+    // What it waits for and who waits for it, with links.
+    try await browser.wait(for: "document.querySelectorAll('.graph a').length === 4")
+    try await browser.wait(forText: "pack waits for slow.")
+    try await browser.wait(forText: "it waits for the job \"slow\"")
+    try await visit.go("batches")
+    try await browser.click(button: "night")
+    try await browser.wait(forText: "3 jobs of 4 left")
+    try root.payload("go", "")
+    try await browser.wait(forText: "All 4 jobs are over")
+    try await visit.go("quarantine")
+    try await browser.wait(forText: "last words")
+    try await browser.click(button: "Cancel all")
+    try await browser.click(button: "Cancel 1 job", in: "dialog")
+    try await browser.wait(forText: "No job is in quarantine.")
+    try await browser.wait(for: "!document.querySelector('#views .number')")
+    try await visit.go("schedules")
+    try await browser.wait(for: "document.querySelector('.bars .state-completed')")
+    try await browser.click("button[aria-label='Run tick now']")
+    try await browser.wait(forText: "tick has fired")
+    try await browser.click("button[aria-label='Pause tick']")
+    try await browser.wait(for: "document.querySelector('button[aria-label=\"Resume tick\"]')")
+    try await visit.go("queues")
+    try await browser.click(button: "Pause all")
+    try await browser.wait(forText: "Everything is paused: no job is started until it is resumed.")
+    try await browser.click(button: "Resume all")
+    try await browser.wait(forText: "Everything is resumed")
+    try await visit.end()
+  }
+
+  @Test("A picture that can't be loaded, or is none, says why, and is loaded when it is asked for again")
+  func lostPictures() async throws {
+    try root.payload("in.jpg", try await TestPicture.jpeg())
+    let visit = try await browse("configuration")
+    let browser = visit.browser
+    let done = try await visit.daemon.submit(
+      #"""
+      {"type": "image.encode", "id": "one", "arguments": {"input": "in.jpg", "outputs": [{"format": "png", "width": 40, "store": {}}]}}
+      """#)
+    #expect(done.first?["state"] == "completed", "\(done)")
+    try await browser.run(
+      """
+      const real = fetch
+      window.replies = [
+        new Response('{"error": {"code": "busy", "message": "too many ask"}}', {status: 503, headers: {'Content-Type': 'application/json'}}),
+        new Response('no picture', {headers: {'Content-Type': 'text/plain'}}),
+      ]
+      window.fetch = async (path, options) => path.endsWith('/data') && replies.shift() || real(path, options)
+      """)
+    try await visit.go("jobs/one")
+    try await browser.wait(forText: "It can’t be loaded: too many ask")
+    try await browser.click(button: "Try again", in: ".thumbnails")
+    try await browser.wait(forText: "It is none that this browser can show.")
+    try await browser.click(button: "Try again", in: ".thumbnails")
+    try await browser.wait(for: "document.querySelector('.thumbnails img')?.naturalWidth === 40")
+    try await visit.end()
+  }
+
+  @Test(
+    "The history of a schedule is a bar for each firing: how long its jobs took, how they ended, and which they are")
+  func history() async throws {
+    try root.declare(
+      "varying",
+      """
+      number=$(cat number 2>/dev/null || echo 0)
+      echo $((number + 1)) > number
+      case $number in 1) exit 1 ;; 2) sleep 0.6 ;; esac
+      """, "MaxAttempts=1")
+    try root.write("[Schedule]\nEvery=1d\nJob=vary.json\n", to: root.paths.configuration + "/schedules.d/vary.conf")
+    try root.write(#"{"type": "varying"}"#, to: root.paths.configuration + "/schedules.d/vary.json")
+    let visit = try await browse("schedules")
+    let browser = visit.browser
+    try await browser.wait(forText: "none yet")
+    for (number, state) in ["completed", "discarded", "completed"].enumerated() {
+      try await browser.click("button[aria-label='Run vary now']")
+      try await browser.wait(
+        for:
+          "document.querySelectorAll('.bars li')[\(number)]?.querySelector('a > span').className === 'state-\(state)'")
     }
+    let bars = "[...document.querySelectorAll('.bars a')]"
+    let heights =
+      try await browser.run(
+        "return \(bars).map(one => one.firstChild.getBoundingClientRect().height)"
+      ).array?.compactMap(\.number) ?? []
+    #expect(heights.count == 3 && heights[2] > heights[0] && heights[2] > heights[1], "\(heights)")
+    #expect(try await browser.run("return /: 1 discarded, took /.test(\(bars)[1].ariaLabel)").bool == true)
+    #expect(try await browser.run("return \(bars).every(one => one.title === one.ariaLabel)").bool == true)
+    try await browser.click(".bars li:nth-child(2) a")
+    try await browser.wait(
+      for: "document.querySelectorAll('tbody tr').length === 1 && document.querySelector('tbody .state-discarded')")
     try await visit.end()
   }
 }

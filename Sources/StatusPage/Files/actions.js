@@ -12,15 +12,15 @@ const AGAIN = ['completed', 'cancelled', 'discarded', 'scheduled', 'retryable']
 
 /** Each command: its label, what its button says, the states for which it is meant, and what it does. */
 const COMMANDS = {
-  cancel: {
-    label: 'Cancel', states: [...UNFINISHED, 'quarantined'], isDestructive: true,
-    text: 'What runs is told to stop, and its effects are dropped. Jobs that need these are cancelled, too.',
-  },
   hold: {label: 'Hold', states: UNFINISHED.filter(state => state !== 'held'), text: 'They are put aside until they are released.'},
   release: {label: 'Release', states: ['held'], text: 'They go on.'},
   retry: {label: 'Retry', states: AGAIN, text: 'They run now, with as many attempts as new ones.'},
   redrive: {label: 'Redrive', states: ['quarantined'], text: 'They run again, although their processes crashed.'},
   priority: {label: 'Priority', states: UNFINISHED, text: 'Jobs of a higher priority start first.'},
+  cancel: {
+    label: 'Cancel', states: [...UNFINISHED, 'quarantined'], isDestructive: true,
+    text: 'What runs is told to stop, and its effects are dropped. Jobs that need these are cancelled, too.',
+  },
   delete: {
     label: 'Delete', states: ['completed', 'cancelled', 'discarded'], isDestructive: true,
     text: 'They are removed with their attempts, logs and rejects. What they have imported or written stays.',

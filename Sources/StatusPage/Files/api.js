@@ -88,6 +88,12 @@ async function answer(response) {
   throw new Refusal(response.status, body?.error ?? {code: 'unknown', message: `status ${response.status}`})
 }
 
+/** The bytes at an address, in the form that is asked for. */
+export async function bytes(path, headers) {
+  const response = await send(path, {headers})
+  return response.ok ? response.blob() : answer(response)
+}
+
 export const get = async (path, parameters) => answer(await send(address(path, parameters)))
 
 /** The answer, or null if the daemon has no such thing. */

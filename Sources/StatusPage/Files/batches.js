@@ -1,57 +1,62 @@
 // Batches: jobs that belong together, and how far each batch is.
 
-import {find, get} from './api.js'
+import {get} from './api.js'
 import {link} from './app.js'
 import {h} from './dom.js'
 import * as format from './format.js'
 import {commandButtons} from './actions.js'
-import {card, empty, heading, jobLink, shares, stateBadge, STATES, table, time, UNFINISHED} from './parts.js'
+import {card, empty, heading, jobCell, outcome, shares, stateBadge, STATES, table, time, UNFINISHED} from './parts.js'
+
+/** The most jobs of a batch that its own view lists. */
+const MOST = 200
 
 async function load({parts: [name]}) {
-  if (name) {
-    const jobs = await get('/v1/jobs', {batch: name, counts: 'true', limit: 200})
-    return {name, jobs: jobs.jobs, counts: jobs.counts ?? {}}
-  }
-  return {batches: (await find('/v1/batches'))?.batches ?? []}
+  if (!name) return {batches: (await get('/v1/batches')).batches}
+  const {jobs, counts, countsAtLeast} = await get('/v1/jobs', {batch: name, counts: 'true', limit: MOST})
+  return {name, jobs, counts, isAtLeast: countsAtLeast}
 }
 
 const render = data => data.name ? one(data) : all(data)
 
-const doneShare = counts => {
-  const total = STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0)
-  const open = UNFINISHED.reduce((sum, state) => sum + (counts[state] ?? 0), 0)
-  return {total, open, share: total ? (total - open) / total : 0}
+const total = (counts, states = STATES) => states.reduce((sum, state) => sum + (counts[state] ?? 0), 0)
+
+/** How many jobs of a batch are left, as far as they could be counted. */
+function left(counts, isAtLeast) {
+  const [number, open] = [total(counts), total(counts, UNFINISHED)]
+  if (open || isAtLeast) return format.least(`${format.plural(open, 'job')} of ${format.count(number)} left`, isAtLeast)
+  return `All ${format.plural(number, 'job')} are over`
 }
 
+/** How much of a batch is over; one that is not is not at 100 %, however near. */
+const share = (counts, isAtLeast) =>
+  isAtLeast ? '–' : `${Math.floor((1 - total(counts, UNFINISHED) / total(counts)) * 100)} %`
+
 function all({batches}) {
-  const rows = batches.map(batch => {
-    const {total, open, share} = doneShare(batch.jobs)
-    return {key: batch.name, cells: [
-      h('a', {href: link('batches', [batch.name])}, batch.name), shares(batch.jobs, `Jobs of ${batch.name}`),
-      h('progress', {max: 1, value: share, 'aria-label': `Progress of ${batch.name}`}),
-      open ? `${format.count(open)} of ${format.count(total)} left` : 'all over', time(batch.lastAcceptedAt),
-    ]}
-  })
+  const rows = batches.map(({name, jobs, atLeast, lastAcceptedAt}) => ({key: name, cells: [
+    h('a', {href: link('batches', [name])}, name), shares(jobs, {of: name, isAtLeast: atLeast}), share(jobs, atLeast), left(jobs, atLeast),
+    time(lastAcceptedAt),
+  ]}))
   return [
     heading('Batches'),
-    rows.length ? card(null, null, table('Batches', ['Batch', 'Jobs', 'Progress', {title: 'Left', class: 'number'}, {title: 'Last accepted', class: 'number'}], rows))
+    rows.length ? table('Batches', [{title: 'Batch', class: 'name'}, {title: 'Jobs', class: 'broad'}, {title: 'Over', class: 'number'},
+      {title: 'Left', class: 'number'}, {title: 'Last accepted', class: 'number'}], rows)
       : empty('No job belongs to a batch. A job file gives its jobs one with ', h('code', null, '"batch"'), '.'),
   ]
 }
 
-function one({name, jobs, counts}) {
-  const {total, open, share} = doneShare(counts)
+function one({name, jobs, counts, isAtLeast}) {
+  const title = h('span', null, 'Batch ', h('span.mono', null, name))
+  if (!jobs.length) return [heading(title), empty('No job belongs to this batch, or none of its jobs is kept any more.')]
   const rows = jobs.map(job => ({key: job.id, cells: [
-    jobLink(job.id), job.type, stateBadge(job.state), job.error ? h('span.error-text', null, job.error) : h('span.none', null, '–'), time(job.finishedAt ?? job.createdAt),
+    jobCell(job), stateBadge(job.state), outcome(job), time(job.finishedAt ?? job.createdAt),
   ]}))
   const states = STATES.filter(state => counts[state])
   return [
-    heading(h('span', null, 'Batch ', h('span.mono', null, name)),
-      ...commandButtons(states, () => ({where: {batch: name}, states}), {suffix: ' all'})),
-    h('div.card', null, h('p.lead', null, open ? `${format.plural(open, 'job')} of ${format.count(total)} left` : `All ${format.plural(total, 'job')} are over`),
-      h('progress.thick', {max: 1, value: share, 'aria-label': `Progress of ${name}`}), shares(counts)),
-    card(null, null, table(`Jobs of ${name}`, ['Job', 'Type', 'State', 'Error', {title: 'Last change', class: 'number'}], rows),
-      total > jobs.length && h('p', null, h('a', {href: link('jobs', [], {batch: name})}, 'All of its jobs'))),
+    heading(title, ...commandButtons(states, () => ({where: {batch: name}, states}), {suffix: ' all'})),
+    card(null, null, h('p.lead', null, left(counts, isAtLeast)), shares(counts, {of: name, isAtLeast})),
+    table(`Jobs of ${name}`, [{title: 'Job', class: 'job'}, {title: 'State', class: 'state'}, {title: 'Progress or outcome', class: 'outcome'},
+      {title: 'Last change', class: 'number when'}], rows, 'jobs'),
+    (isAtLeast || total(counts) > jobs.length) && h('p.after', null, h('a', {href: link('jobs', [], {batch: name})}, 'All of its jobs')),
   ]
 }
 

@@ -59,7 +59,7 @@ export function plot({title, times, series, unit = format.short}) {
         pointed = null
         point(event.currentTarget.closest('figure'))
       },
-    }, drawing, h('span.high', {'aria-hidden': 'true'}, unit(top)), h('span.low', {'aria-hidden': 'true'}, unit(0))),
+    }, drawing, h('div.scale', {'aria-hidden': 'true'}, h('span', null, unit(top)), h('span', null, unit(top / 2)), h('span', null, '0'))),
     h('div.times', {'aria-hidden': 'true'}, h('span', null, moment(first)), h('span', null, moment(last))))
   point(figure)
   return figure

@@ -19,8 +19,8 @@ function render({sections}, _, memory) {
       return settings.length > 0 && card(`[${section.name}]`, {class: 'settings', 'data-key': section.name}, table(section.name, ['Key', 'Value', 'Takes effect'],
         settings.map(setting => ({key: setting.key, cells: [
           setting.key, h('span.value-text', {class: setting.isChanged ? 'changed' : null}, setting.value === '' ? h('span.none', null, 'none') : h('code', null, setting.value)),
-          setting.effect,
-        ]}))))
+          h('span', {class: setting.effect === 'reload' ? 'none' : null}, setting.effect),
+        ]})), 'grid'))
     })),
     isShort && !sections.some(section => section.settings.some(setting => setting.isChanged)) && empty('Everything is as usual.'),
   ]

@@ -10,6 +10,9 @@ export const count = number => whole.format(number)
 /** "1 job", "2 jobs". */
 export const plural = (number, one, many = one + 's') => `${count(number)} ${number === 1 ? one : many}`
 
+/** A number or what begins with one, which there may be more of. */
+export const least = (text, isAtLeast) => isAtLeast ? `at least ${text}` : text
+
 /** A number of three digits or so: 0.034, 1.2, 15, 12.3 k. */
 export function short(number) {
   if (number >= 1e6) return `${figure(number / 1e6)} M`

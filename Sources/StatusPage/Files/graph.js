@@ -11,21 +11,28 @@ const REACH = 2
 /**
  * Finds the jobs that a job waits for, and those that wait for it, over a few steps.
  *
- * @returns nodes with id, state and column (0 is the job's own), and edges from what is waited for.
+ * @returns nodes with id, state and column (0 is the job's own), and edges from what is waited for; mayHaveMore if those are not all.
  */
 export async function relatives(job) {
   const nodes = new Map([[job.id, {id: job.id, state: job.state, type: job.type, column: 0}]])
   const edges = new Map()
   let frontier = [{id: job.id, column: 0}]
+  let mayHaveMore = false
   for (let step = 0; step < REACH && frontier.length && nodes.size < LIMIT; step += 1) {
     const found = await Promise.all(frontier.map(({id}) => find(pathOf('jobs', id, 'relatives')).catch(() => null)))
     const next = []
     found.forEach((kin, index) => {
+      // One that is not told of is one that others may stand behind.
+      mayHaveMore ||= kin?.mayHaveMore ?? true
       if (!kin) return
       const {id, column} = frontier[index]
       const add = (other, side) => {
         edges.set(side < 0 ? `${other.id}\n${id}` : `${id}\n${other.id}`, side < 0 ? [other.id, id] : [id, other.id])
-        if (nodes.has(other.id) || nodes.size >= LIMIT) return
+        if (nodes.has(other.id)) return
+        if (nodes.size >= LIMIT) {
+          mayHaveMore = true
+          return
+        }
         nodes.set(other.id, {...other, column: column + side})
         // What else the others of a crowd wait for is another story.
         if (other.state && Math.sign(column + side) === side) next.push({id: other.id, column: column + side})
@@ -35,13 +42,13 @@ export async function relatives(job) {
     })
     frontier = next
   }
-  return {nodes: [...nodes.values()], edges: [...edges.values()].filter(([from, to]) => nodes.has(from) && nodes.has(to))}
+  return {nodes: [...nodes.values()], edges: [...edges.values()].filter(([from, to]) => nodes.has(from) && nodes.has(to)), mayHaveMore}
 }
 
 const BOX = {width: 190, height: 44, gapX: 60, gapY: 14}
 
 /** Draws the graph; each job is a link to its story, and the text says who waits for whom. */
-export function graph({nodes, edges}, own) {
+export function graph({nodes, edges, mayHaveMore}, own) {
   const columns = [...new Set(nodes.map(node => node.column))].sort((a, b) => a - b)
   const places = new Map()
   let rows = 0
@@ -66,10 +73,11 @@ export function graph({nodes, edges}, own) {
   svg('rect', {x: left(node.id), y: top(node.id), width: BOX.width, height: BOX.height, rx: 8, class: `state-${node.state ?? 'unknown'}`}),
   svg('text.name', {x: left(node.id) + 14, y: top(node.id) + 18}, shorten(node.id)),
   svg('text', {x: left(node.id) + 14, y: top(node.id) + 35}, node.state ?? 'not submitted yet')))
-  return h('div.graph', {tabindex: 0, role: 'region', 'aria-label': 'Jobs that wait for each other'},
+  return [h('div.graph', {tabindex: 0, role: 'region', 'aria-label': 'Jobs that wait for each other'},
     // Half of a thick line lies outside of its box.
     svg('svg', {width: width + 4, height: height + 4, viewBox: `-2 -2 ${width + 4} ${height + 4}`}, svg('g.edges', {'aria-hidden': 'true'}, lines), boxes),
-    h('p.unseen', null, edges.map(([from, to]) => `${to} waits for ${from}. `)))
+    h('p.unseen', null, edges.map(([from, to]) => `${to} waits for ${from}. `))),
+  mayHaveMore && h('p.hint', null, 'There may be more jobs that wait for each other than these.')]
 }
 
 const shorten = id => id.length > 23 ? `${id.slice(0, 11)}…${id.slice(-11)}` : id

@@ -29,19 +29,17 @@ function render({job, why, attempts, rejects, kin, kept}, _, memory) {
     heading(h('span', null, h('span.mono', null, job.id), ' ', stateBadge(job.state)),
       ...commandButtons([job.state], () => ({ids: [job.id]}))),
     job.ending && problem(`It was told to stop: ${job.ending}`),
-    job.error && problem(job.error),
-    why && why.reasons.map(reason => h('p.reason', null, reason)),
+    // The reason for which a job waits may be its error, with what follows from it.
+    job.error && !why?.reasons.some(reason => reason.includes(job.error)) && problem(job.error),
+    why?.reasons.map(reason => job.error && reason.includes(job.error) ? problem(reason) : h('p.reason', null, reason)),
     job.state === 'running' && progress(job),
-    kin.nodes.length > 1 && card('Waits for, and is waited for', null, graph(kin, job.id)),
-    h('div.columns', null,
-      h('div.stack', null,
-        about(job),
-        card('Arguments', null, json(job.arguments ?? {}), job.options && [h('h3', null, 'Options'), json(job.options)]),
-        job.result !== null && job.result !== undefined && card('Result', null, json(job.result))),
-      h('div.stack', null,
-        card('Timeline', null, timeline(job, attempts)),
-        pictureCard(kept))),
+    (kin.nodes.length > 1 || kin.mayHaveMore) && card('Waits for, and is waited for', null, graph(kin, job.id)),
+    h('div.columns', null, about(job), card('Timeline', null, timeline(job, attempts))),
+    pictureCard(kept),
     attempts.some(attempt => attempt.log || attempt.evidence) && card('Log', null, attempts.map(log)),
+    h('div.columns', null,
+      card('Arguments', null, json(job.arguments ?? {}), job.options && [h('h3', null, 'Options'), json(job.options)]),
+      job.result !== null && job.result !== undefined && card('Result', null, json(job.result))),
     rejects && card(`Rejects: ${format.count(rejects.found)}`, null, rejectTable(job, rejects, memory)),
     job.earlierRuns?.length > 0 && card('Earlier runs', null, earlierRuns(job.earlierRuns)),
   ]
@@ -64,13 +62,11 @@ const about = job => card('About', null, facts([
 function timeline(job, attempts) {
   const events = [{at: job.createdAt, text: 'accepted', class: 'state-available'}]
   for (const attempt of attempts) {
-    events.push({at: attempt.startedAt, text: `attempt ${attempt.number} began`, class: 'state-running'})
-    if (attempt.finishedAt) {
-      events.push({
-        at: attempt.finishedAt, class: `state-${attempt.outcome}`, more: attempt.error,
-        text: `attempt ${attempt.number}: ${attempt.outcome} after ${format.duration(format.secondsBetween(attempt.startedAt, attempt.finishedAt))}`,
-      })
-    }
+    // When it began follows from how long it took.
+    events.push(attempt.finishedAt ? {
+      at: attempt.finishedAt, class: `state-${attempt.outcome}`, more: attempt.error,
+      text: `attempt ${attempt.number}: ${attempt.outcome} after ${format.duration(format.secondsBetween(attempt.startedAt, attempt.finishedAt))}`,
+    } : {at: attempt.startedAt, text: `attempt ${attempt.number} began`, class: 'state-running'})
   }
   const isTold = attempts.some(attempt => attempt.number === job.attempt)
   if (job.startedAt && !isTold) events.push({at: job.startedAt, text: `attempt ${job.attempt} began`, class: 'state-running'})
@@ -89,7 +85,7 @@ function timeline(job, attempts) {
 function log(attempt) {
   const {evidence} = attempt
   return h('details', {open: true, 'data-key': `log-${attempt.number}`},
-    h('summary', null, `Attempt ${attempt.number}, ${attempt.outcome}`),
+    h('summary', null, `Attempt ${attempt.number}, ${attempt.outcome}`), attempt.error && h('p.error-text', null, attempt.error),
     attempt.log ? h('pre.log', {tabindex: 0}, attempt.log) : empty('It wrote nothing.'),
     // The tail of the log is shown for those without one.
     evidence && evidenceFacts(attempt.log ? {...evidence, logTail: null} : evidence))

@@ -6,43 +6,44 @@ import {go, link, redraw, session} from './app.js'
 import {h} from './dom.js'
 import {filterField, knownValues, query} from './filters.js'
 import * as format from './format.js'
-import {button, empty, heading, jobLink, progress, stateBadge, STATES, table, time} from './parts.js'
+import {button, empty, heading, jobCell, outcome, stateBadge, STATES, table, time} from './parts.js'
 
 const PAGE = 50
 /** How long is looked for jobs before those that were found are shown, in milliseconds. */
 const PATIENCE = 1000
 
 /** Asks for one page; the address of a later page has its cursor. */
-async function load({parameters}) {
+async function load({parameters}, memory, isShown) {
   const filters = query(parameters)
   const asked = {...filters, cursor: parameters.page}
   // The counts tell how many jobs each state has under the other filters, unless that means to read all of them.
   const isRead = Object.keys(filters).some(name => name === 'text' || name.startsWith('argument.'))
   const [reply, counts] = await Promise.all([
-    page(asked), isRead ? {} : get('/v1/jobs', {...query({...parameters, state: ''}), counts: 'true', limit: 1}),
+    page(asked, isShown), isRead ? {} : get('/v1/jobs', {...query({...parameters, state: ''}), counts: 'true', limit: 1}),
   ])
-  return {...reply, counts: counts.counts ?? null}
+  return {...reply, counts: counts.counts ?? null, countsAtLeast: counts.countsAtLeast}
 }
 
-/** A page of jobs: the daemon looks at some records for each request, so where few match, it is asked to go on. */
-async function page(asked) {
+/**
+ * A page of jobs: the daemon looks at some records for each request, so where few match, it is asked to go on.
+ *
+ * @param isShown tells whether somebody still waits for it.
+ */
+async function page(asked, isShown) {
   const end = performance.now() + PATIENCE
   const jobs = []
   for (let cursor = asked.cursor; ;) {
     const reply = await get('/v1/jobs', {...asked, cursor, limit: PAGE - jobs.length})
     jobs.push(...reply.jobs)
     cursor = reply.next
-    if (cursor && jobs.length < PAGE && performance.now() < end) continue
+    if (cursor && jobs.length < PAGE && performance.now() < end && isShown()) continue
     // The replies behind the first one tell its count, which is none of what was found since.
     const isAll = !cursor && !asked.cursor
     return {jobs, next: cursor, total: isAll ? jobs.length : Math.max(reply.count, jobs.length), atLeast: reply.atLeast && !isAll}
   }
 }
 
-/** The number of jobs that match, as far as it is known. */
-const words = (total, atLeast) => atLeast ? `${format.count(total)} or more jobs` : format.plural(total, 'job')
-
-function render({jobs, total, atLeast, next, counts}, {parameters}, memory) {
+function render({jobs, total, atLeast, next, counts, countsAtLeast}, {parameters}, memory) {
   memory.selected ??= new Set()
   // "All that match" is never more than what was shown when it was chosen.
   const filters = JSON.stringify({...parameters, page: ''})
@@ -55,7 +56,7 @@ function render({jobs, total, atLeast, next, counts}, {parameters}, memory) {
   for (const id of memory.selected) if (!here.has(id) && !memory.isAll) memory.selected.delete(id)
   return [
     heading('Jobs', session.maySubmit && h('a.button.primary', {href: link('submit')}, 'Submit a job')),
-    tabs(parameters, counts),
+    tabs(parameters, counts, countsAtLeast),
     filterField(parameters, text => knownValues(memory.jobs, parameters, text), change),
     session.mayControl && commandBar({jobs, total, atLeast, counts}, parameters, memory),
     jobs.length ? list(jobs, memory) : next ? empty('No job matches among those looked at so far. “Older jobs” looks on.')
@@ -63,18 +64,18 @@ function render({jobs, total, atLeast, next, counts}, {parameters}, memory) {
       && h('a', {href: link('jobs')}, 'Show all jobs')),
     h('nav.pages', {'aria-label': 'Pages'},
       parameters.page && button('Back', () => history.back()),
-      h('span', null, words(total, atLeast)),
+      h('span', null, format.least(format.plural(total, 'job'), atLeast)),
       next && h('a.button', {href: link('jobs', [], {...parameters, page: next})}, 'Older jobs')),
   ]
 }
 
 /** The states with the numbers of their jobs, as links. */
-function tabs(parameters, counts) {
+function tabs(parameters, counts, isAtLeast) {
   const chosen = new Set((parameters.state ?? '').split(',').filter(Boolean))
   const tab = (label, state, number) => h('li', null, h('a', {
     href: link('jobs', [], {...parameters, state, page: ''}), class: state ? `state-${state}` : null,
     'aria-current': (state ? chosen.has(state) : !chosen.size) ? 'true' : null,
-  }, label, ' ', counts && h('span.number', null, format.short(number))))
+  }, label, ' ', counts && h('span.number', null, isAtLeast && h('abbr', {title: 'at least'}, '≥ '), format.short(number))))
   const all = Object.values(counts ?? {}).reduce((sum, number) => sum + number, 0)
   return h('nav.tabs', {'aria-label': 'States'}, h('ul', null, tab('all', '', all),
     STATES.filter(state => !counts || counts[state] || chosen.has(state)).map(state => tab(state, state, counts?.[state] ?? 0))))
@@ -90,7 +91,7 @@ function commandBar({jobs, total, atLeast, counts}, parameters, memory) {
   const {state, ...where} = query(parameters)
   const target = () => memory.isAll ? {where, states} : {ids: [...selected]}
   return h('div.command-bar', {role: 'region', 'aria-label': 'Selected jobs'},
-    h('span', null, memory.isAll ? `All ${words(total, atLeast)} that match` : `${format.plural(selected.size, 'job')} selected`),
+    h('span', null, memory.isAll ? `All ${format.least(format.plural(total, 'job'), atLeast)} that match` : `${format.plural(selected.size, 'job')} selected`),
     !memory.isAll && (atLeast || total > jobs.length) && jobs.every(job => selected.has(job.id))
       && button(atLeast ? 'Select all that match' : `Select all ${format.count(total)} that match`, () => { memory.isAll = true; redraw() }, {class: 'link'}),
     commandButtons(states, target, {done: () => clear(memory)}),
@@ -116,13 +117,13 @@ function list(jobs, memory) {
   })
   const columns = [
     ...(session.mayControl ? [{title: everyone, class: 'check'}] : []),
-    'Job', 'State', {title: 'Queue', class: 'wide-only'}, {title: 'Attempt', class: 'number wide-only'}, 'Progress or outcome',
-    {title: 'Accepted', class: 'number'},
+    {title: 'Job', class: 'job'}, {title: 'State', class: 'state'}, {title: 'Queue', class: 'minor'},
+    {title: 'Attempt', class: 'number minor'}, {title: 'Progress or outcome', class: 'outcome'}, {title: 'Accepted', class: 'number when'},
   ]
   return table('Jobs', columns, jobs.map(job => ({
     key: job.id, class: selected.has(job.id) ? 'selected' : null,
     cells: [...(session.mayControl ? [checkbox(job, memory)] : []), ...cells(job)],
-  })))
+  })), 'jobs')
 }
 
 function checkbox(job, memory) {
@@ -150,24 +151,13 @@ function between(first, last) {
 
 function cells(job) {
   return [
-    h('div.job-name', null, jobLink(job.id), h('span.type', null, job.type)),
+    jobCell(job),
     stateBadge(job.state),
     h('a', {href: link('jobs', [], {queue: job.queue})}, job.queue),
     job.attempt ? `${job.attempt} of ${job.maxAttempts}` : h('span.none', null, '–'),
     outcome(job),
     time(job.createdAt),
   ]
-}
-
-function outcome(job) {
-  if (job.state === 'running') return progress(job) ?? h('span.none', null, 'no progress told')
-  if (job.error) return h('span.error-text', {title: job.error}, job.error)
-  if (job.state === 'scheduled' || job.state === 'retryable') return h('span', null, 'due ', time(job.notBefore))
-  if (job.finishedAt) {
-    return h('span', null, job.startedAt && `took ${format.duration(format.secondsBetween(job.startedAt, job.finishedAt))}`,
-      !job.durable && ', not on disk yet')
-  }
-  return h('span.none', null, '–')
 }
 
 export default {load, render, wants: ['job', 'removed']}

@@ -6,6 +6,7 @@ import {askForToken} from './dialog.js'
 import {h, patch} from './dom.js'
 import {count} from './format.js'
 import {watch} from './live.js'
+import {paced} from './pace.js'
 import {button, empty, heading, problem} from './parts.js'
 
 /** The views of the navigation; the module of each is loaded when it is first shown. */
@@ -25,7 +26,7 @@ const NOTHING = {title: 'Nothing', load: async () => ({default: {
 }})}
 
 const main = document.getElementById('main')
-/** What is shown: the view with its module, its place, its data, and what the reader has selected or opened there. */
+/** What is shown: the view with its module, its place, its data, what the reader has selected or opened there, and its pace. */
 let shown = null
 
 // Views.
@@ -36,7 +37,9 @@ async function navigate() {
   const entry = VIEWS.find(view => view.name === place.view) ?? NOTHING
   const before = shown
   const isSame = before?.entry === entry && before.place.parts.join('/') === place.parts.join('/')
-  shown = {entry, place, ...(isSame ? {module: before.module, data: before.data, memory: before.memory} : {module: null, data: null, memory: {}})}
+  const view = {entry, place, ...(isSame ? {module: before.module, data: before.data, memory: before.memory} : {module: null, data: null, memory: {}})}
+  view.pace = paced(() => show(view))
+  shown = view
   drawNavigation()
   document.title = [...place.parts, entry.title, 'Bobbin'].join(' · ')
   if (!isSame && before) {
@@ -48,31 +51,20 @@ async function navigate() {
     scrollTo(0, 0)
     main.focus({preventScroll: true})
   }
-  await show()
+  await view.pace.now()
 }
 
-/** Loads the module of the view if it is not there yet, then its data, and draws it; what arrives for another view is dropped. */
-async function show() {
-  const view = shown
-  // Answers that take longer than the time between two changes would never be shown if each change began anew.
-  if (view.isLoading) {
-    view.isStale = true
-    return
+/** Loads the module of a view if it is not there yet, then its data, and draws it; what arrives when another one is shown is dropped. */
+async function show(view) {
+  if (view !== shown) return
+  try {
+    view.module ??= (await view.entry.load(view.place.parts)).default
+    view.data = await view.module.load(view.place, view.memory, () => view === shown && !document.hidden)
+    view.failure = null
+  } catch (error) {
+    view.failure = error
   }
-  do {
-    view.isLoading = true
-    view.isStale = false
-    try {
-      view.module ??= (await view.entry.load(view.place.parts)).default
-      view.data = await view.module.load(view.place, view.memory)
-      view.failure = null
-    } catch (error) {
-      view.failure = error
-    }
-    view.isLoading = false
-    if (view !== shown) return
-    draw()
-  } while (view.isStale)
+  if (view === shown) draw()
 }
 
 function draw() {
@@ -80,7 +72,7 @@ function draw() {
   const next = h('main')
   if (failure) next.append(problem(failure.message, failure.hint && h('span.hint', null, failure.hint)))
   if (data) next.append(...[module.render(data, place, memory)].flat(Infinity).filter(Boolean))
-  else if (failure) next.replaceChildren(heading(entry.title), ...next.childNodes, button('Try again', show))
+  else if (failure) next.replaceChildren(heading(entry.title), ...next.childNodes, button('Try again', shown.pace.now))
   patch(main, next)
   main.setAttribute('aria-busy', 'false')
 }
@@ -117,6 +109,8 @@ async function identify() {
   }
   if (shown?.data) draw()
 }
+
+const state = paced(drawState)
 
 async function drawState() {
   const place = document.getElementById('state')
@@ -175,21 +169,21 @@ function remembered() {
 drawTheme(remembered())
 onMissingToken(askForToken, () => {
   isKnown = false
-  drawState()
+  reload()
 })
-connect(() => Promise.all([show(), drawState()]), () => shown?.data && draw())
+connect(() => Promise.all([shown?.pace.now(), state.now()]), () => shown?.data && draw())
 addEventListener('hashchange', navigate)
 document.querySelector('.skip').onclick = event => {
   event.preventDefault()
   main.focus()
 }
 // Who may only read is shown no buttons first.
-await drawState()
+await state.now()
 await navigate()
 // "3 s ago" grows old, whatever happens.
 setInterval(() => { if (!document.hidden && shown?.data) draw() }, 10_000)
 watch(changes => {
   const wanted = shown?.module?.wants
-  if (!wanted || changes.has('reset') || wanted.some(kind => changes.has(kind))) reload()
-  else drawState()
+  if (!wanted || changes.has('reset') || wanted.some(kind => changes.has(kind))) shown?.pace.soon()
+  state.soon()
 }, drawLink)

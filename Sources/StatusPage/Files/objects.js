@@ -1,11 +1,11 @@
 // Objects: what jobs have written, by entity, with predicates.
 
-import {address, find, get, pathOf, Refusal, send} from './api.js'
+import {address, bytes, find, get, pathOf, Refusal} from './api.js'
 import {link, redraw} from './app.js'
 import {attempt} from './dialog.js'
 import {h} from './dom.js'
 import * as format from './format.js'
-import {button, card, empty, heading, problem, table} from './parts.js'
+import {button, empty, heading, problem, table} from './parts.js'
 import {thumbnail} from './pictures.js'
 import {predicateField} from './predicates.js'
 
@@ -75,9 +75,7 @@ const exports = (name, filters) => Object.keys(FORMS).map(form =>
 
 /** Saves all objects that match; a plain link could carry neither the form nor the token. */
 async function download(name, {predicate, sort}, form) {
-  const response = await send(address(pathOf('objects', name), {predicate, sort}), {headers: {Accept: FORMS[form]}})
-  if (!response.ok) throw new Refusal(response.status, (await response.json()).error)
-  const made = URL.createObjectURL(await response.blob())
+  const made = URL.createObjectURL(await bytes(address(pathOf('objects', name), {predicate, sort}), {Accept: FORMS[form]}))
   h('a', {href: made, download: `${name}.${form.toLowerCase()}`}).click()
   URL.revokeObjectURL(made)
 }
@@ -86,17 +84,25 @@ function rows(entity, reply, parameters, memory) {
   if (!reply.objects.length) return empty('No object matches.')
   const names = [...new Set(reply.objects.flatMap(object => Object.keys(object.values)))]
   const order = [...entity.attributes.map(one => one.name), ...names].filter((name, index, all) => all.indexOf(name) === index && names.includes(name))
-  const columns = ['ID', ...order.map(name => sortable(entity, name, parameters))]
+  const types = Object.fromEntries(entity.attributes.map(({name, type}) => [name, type]))
+  const columns = [{title: 'ID', class: 'number'},
+    ...order.map(name => ({title: sortable(entity, name, parameters), class: NUMBERS.test(types[name]) ? 'number' : null}))]
   return [
-    card(null, null, table(`Objects of ${entity.name}`, columns, reply.objects.map(object => ({
-      key: object.id, cells: [object.id, ...order.map(name => cell(entity, object, name))],
-    })))),
+    table(`Objects of ${entity.name}`, columns, reply.objects.map(object => ({
+      key: object.id, cells: [object.id, ...order.map(name => cell(entity, object, name, types[name]))],
+    })), 'grid'),
     h('nav.pages', {'aria-label': 'Pages'},
       parameters.page && button('Back', () => history.back()),
       h('span', null, memory.counted?.text),
       reply.next && h('a.button', {href: link('objects', [entity.name], {...parameters, page: reply.next})}, 'More')),
   ]
 }
+
+/** The types of attributes whose values are aligned at their ends. */
+const NUMBERS = /^(Integer|Double|Float|Decimal)/
+
+/** A moment without what most of them do not have. */
+const moment = text => String(text).replace('T', ' ').replace(/(\.000)?Z$/, '')
 
 function sortable(entity, name, parameters) {
   if (!entity.attributes.some(one => one.name === name)) return name
@@ -105,11 +111,11 @@ function sortable(entity, name, parameters) {
     name, direction && ` ${direction}`)
 }
 
-function cell(entity, object, name) {
+function cell(entity, object, name, type) {
   const value = object.values[name]
   if (value === null || value === undefined) return h('span.none', null, 'nil')
   // A number of many digits is an object, too.
-  if (typeof value !== 'object' || value instanceof Number) return h('span.value-text', {title: String(value)}, String(value))
+  if (typeof value !== 'object' || value instanceof Number) return h('span.value-text', {title: String(value)}, type === 'Date' ? moment(value) : String(value))
   if (value.href) {
     return [entity.name === 'ImageBlob' && thumbnail(value, `${entity.name} ${object.id}`),
       h('span.hint', null, format.bytes(value.bytes))]

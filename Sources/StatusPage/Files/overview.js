@@ -6,7 +6,7 @@ import {plot} from './charts.js'
 import {attempt} from './dialog.js'
 import {h} from './dom.js'
 import * as format from './format.js'
-import {card, control, empty, facts, FINAL, heading, jobLink, problem, progress, table, time, UNFINISHED} from './parts.js'
+import {card, control, empty, facts, FINAL, heading, jobCell, named, outcome, problem, table, UNFINISHED} from './parts.js'
 import {history, SPANS} from './samples.js'
 
 /** False once the daemon has said that it is in no fleet, which only a restart changes. */
@@ -61,11 +61,11 @@ function troubles(status) {
 }
 
 function states(status) {
-  const tile = note => state => h('a.tile', {href: link('jobs', [], {state}), class: `state-${state}`},
-    h('span.value', null, format.short(status.jobs[state] ?? 0)), h('span.name', null, state), note && h('span.hint', null, note))
-  return h('div.tiles', {role: 'group', 'aria-label': 'Jobs by state'},
-    // The daemon counts ends from its start on; the list behind the tile has those before it, too.
-    UNFINISHED.map(tile(null)), h('span.divider', {'aria-hidden': 'true'}), FINAL.map(tile('since the start')))
+  const tiles = (title, states) => h('section', {'aria-label': `Jobs ${title}`}, h('h2.tiles-title', null, title),
+    h('div.tiles', null, states.map(state => h('a.tile', {href: link('jobs', [], {state}), class: `state-${state}`},
+      h('span.value', null, format.short(status.jobs[state] ?? 0)), ' ', h('span.name', null, state)))))
+  // The daemon counts ends from its start on; the lists behind these tiles have those before it, too.
+  return h('div.states', null, tiles('Unfinished', UNFINISHED), tiles('Ended since the start', FINAL))
 }
 
 function plots(samples) {
@@ -73,28 +73,29 @@ function plots(samples) {
   const per = number => `${format.short(number)}/s`
   return [
     plot({title: 'Throughput', times, unit: per, series: [
-      {name: 'completed', class: 'c1', values: samples.completed}, {name: 'cancelled', class: 'c6', values: samples.cancelled},
-      {name: 'failed', class: 'c3', values: samples.failed},
+      {name: 'completed', class: 'state-completed', values: samples.completed}, {name: 'cancelled', class: 'state-cancelled', values: samples.cancelled},
+      {name: 'failed', class: 'state-discarded', values: samples.failed},
     ]}),
     samples.waiting.some(value => value !== null) && plot({title: 'Waiting time', times, unit: format.duration, series: [
-      {name: 'half wait less than', class: 'c2', values: samples.waiting}, {name: '95 % less than', class: 'c5', values: samples.longWaiting},
+      {name: 'half wait less than', class: 'state-scheduled', values: samples.waiting}, {name: '95 % less than', class: 'state-retryable', values: samples.longWaiting},
     ]}),
-    plot({title: 'Queue depth', times, unit: format.short, series: [{name: 'depth', class: 'c4', values: samples.depth}]}),
+    plot({title: 'Queue depth', times, unit: format.short, series: [{name: 'depth', class: 'state-running', values: samples.depth}]}),
   ]
 }
 
 function workers(status, running) {
   const {busy, count, abandoned} = status.workers
   const rows = running.map(job => ({key: job.id, cells: [
-    jobLink(job.id), job.type, h('span', null, format.duration(format.secondsBetween(job.startedAt ?? job.createdAt))),
-    progress(job) ?? h('span.none', null, '–'),
+    jobCell(job), outcome(job), format.duration(format.secondsBetween(job.startedAt ?? job.createdAt)),
   ]}))
   return card('Workers', {class: 'span-2'},
     h('p.lead', null, `${format.count(busy)} of ${format.plural(count, 'worker')} busy`,
       abandoned > 0 && h('span.warning', null, ` · ${format.plural(abandoned, 'abandoned handler')} still at work`)),
+    h('meter', {max: count, value: busy, 'aria-label': 'Busy workers'}),
     rows.length
-      ? table('Running jobs', ['Job', 'Type', {title: 'For', class: 'number'}, 'Progress'], rows)
-      : empty('No job is running.'))
+      ? table('Running jobs', [{title: 'Job', class: 'job'}, {title: 'Progress', class: 'outcome'}, {title: 'For', class: 'number when'}], rows, 'jobs')
+      : empty('No job is running.'),
+    busy > rows.length && rows.length > 0 && h('p.after', null, h('a', {href: link('jobs', [], {state: 'running'})}, 'All running jobs')))
 }
 
 function writer(status, samples) {
@@ -121,15 +122,15 @@ const service = status => card('Service', null, facts([
 ]))
 
 function hosts(fleet) {
-  const act = (path, host) => () => attempt(async () => { await post(`/v1/fleet/${path}`, {host: host.number}); reload() })
+  const act = (path, host) => () => attempt(async () => { await post(`/v1/fleet/${path}`, {host: String(host.number)}); reload() })
   const rows = fleet.hosts.map(host => ({key: host.number, cells: [
-    h('span', null, host.spool.split(':')[0], host.isLead && h('span.badge', {class: 'accent'}, 'lead'),
+    named(host.spool.split(':')[0], host.isLead && h('span.badge', {class: 'accent'}, 'lead'),
       !host.isAlive && h('span.badge', {class: 'state-discarded'}, 'gone'), host.isDrained && h('span.badge', {class: 'state-held'}, 'drained')),
     `${host.running} of ${host.slots}`, host.places.join(', ') || '–', format.duration(host.silenceSeconds),
-    host.isDrained ? control('Undrain', act('undrain', host)) : control('Drain', act('drain', host)),
+    host.isDrained ? control('Undrain', act('undrain', host), {'aria-label': `Undrain the host ${host.spool}`}) : control('Drain', act('drain', host), {'aria-label': `Drain the host ${host.spool}`}),
   ]}))
   return card('Hosts of the fleet', {class: 'span-2'},
-    table('Hosts of the fleet', ['Host', {title: 'Running', class: 'number'}, 'Places', {title: 'Silent for', class: 'number'}, {title: 'Change', class: 'actions'}], rows),
+    table('Hosts of the fleet', [{title: 'Host', class: 'name'}, {title: 'Running', class: 'number'}, 'Places', {title: 'Silent for', class: 'number'}, {title: 'Change', class: 'actions'}], rows),
     fleet.unmet.map(need => problem(`${format.plural(need.jobs, 'job')} of the type ${need.type}: ${need.reason}`)))
 }
 

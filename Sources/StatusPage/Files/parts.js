@@ -35,20 +35,43 @@ export const jobLink = (id, text = id) => h('a.mono', {href: link('jobs', [id])}
 export const facts = pairs => h('dl.facts', null, pairs.filter(([, value]) => value !== null && value !== undefined && value !== '')
   .map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))))
 
+/** A name, and beside it what is the matter with it. */
+export const named = (name, ...beside) => h('span.named', null, h('span', null, name), beside)
+
 /**
- * A table that scrolls sideways if it must, with what it is about as its caption.
+ * A table with what it is about as its caption. On a narrow page rows are blocks, with the titles before the values.
  *
  * @param columns each a title, as a text or an element, or {title, class}.
- * @param rows each {key, cells, class}.
+ * @param rows each {key, cells, class}; by the key a row is found again after a change.
+ * @param form "stacked", "jobs" for rows that begin with a job, or "grid" for one that scrolls sideways instead.
  */
-export function table(caption, columns, rows) {
-  const named = columns.map(column => typeof column === 'object' && !(column instanceof Node) ? column : {title: column})
+export function table(caption, columns, rows, form = 'stacked') {
+  const titled = columns.map(column => typeof column === 'object' && !(column instanceof Node) ? column : {title: column})
+  // The roles are those of the elements, which some browsers forget of blocks.
   return h('div.scroll', {tabindex: 0, role: 'region', 'aria-label': caption},
-    h('table', null,
+    h('table', {class: form, role: 'table'},
       h('caption.unseen', null, caption),
-      h('thead', null, h('tr', null, named.map(column => h('th', {scope: 'col', class: column.class}, column.title)))),
-      h('tbody', null, rows.map(row => h('tr', {'data-key': row.key, class: row.class},
-        row.cells.map((cell, index) => h('td', {class: named[index].class}, cell)))))))
+      h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'},
+        titled.map(column => h('th', {scope: 'col', role: 'columnheader', class: column.class}, column.title)))),
+      h('tbody', {role: 'rowgroup'}, rows.map(row => h('tr', {'data-key': row.key, class: row.class, role: 'row'},
+        row.cells.map((cell, index) => h('td', {
+          class: titled[index].class, role: 'cell', 'data-title': typeof titled[index].title === 'string' ? titled[index].title : null,
+        }, cell)))))))
+}
+
+/** A job's name above its type. */
+export const jobCell = job => h('div.job-name', null, jobLink(job.id), h('span.type', null, job.type))
+
+/** How a job goes, or went, in a few words. */
+export function outcome(job) {
+  if (job.state === 'running') return progress(job) ?? h('span.none', null, 'no progress told')
+  if (job.error) return h('span.error-text', {title: job.error}, job.error)
+  if (job.state === 'scheduled' || job.state === 'retryable') return h('span', null, 'due ', time(job.notBefore))
+  if (job.finishedAt) {
+    return h('span', null, job.startedAt && `took ${format.duration(format.secondsBetween(job.startedAt, job.finishedAt))}`,
+      !job.durable && ', not on disk yet')
+  }
+  return h('span.none', null, '–')
 }
 
 /** How far a job is, with its rate and the time that is left. */
@@ -71,13 +94,19 @@ const quantity = (number, unit) => unit === 'bytes' ? format.bytes(number) : `${
 const speed = made =>
   (made.unit === 'bytes' ? format.bytes(made.ratePerSecond) : `${format.short(made.ratePerSecond)} ${made.unit ?? ''}`.trim()) + '/s'
 
-/** A row of a bar in shares by state, with the numbers beside it. */
-export function shares(counts, describe = 'jobs') {
-  const known = STATES.filter(state => counts[state] > 0)
-  const total = known.reduce((sum, state) => sum + counts[state], 0)
-  if (!total) return h('span.none', null, 'none')
-  const text = known.map(state => `${format.count(counts[state])} ${state}`).join(', ')
-  const bar = h('div.shares', {role: 'img', 'aria-label': `${describe}: ${text}`, title: text})
+/** The order of shares: what is over fills the bar from its beginning. */
+const SHARES = [...FINAL, ...UNFINISHED]
+
+/** The numbers of jobs by state in words. */
+export const tally = (counts, isAtLeast = false) => format.least(
+  SHARES.filter(state => counts[state] > 0).map(state => `${format.count(counts[state])} ${state}`).join(', ') || 'no job', isAtLeast)
+
+/** A bar in shares by state, with the numbers below it. */
+export function shares(counts, {of = null, isAtLeast = false} = {}) {
+  const known = SHARES.filter(state => counts[state] > 0)
+  if (!known.length) return h('span.none', null, 'none')
+  const text = tally(counts, isAtLeast)
+  const bar = h('div.shares', {role: 'img', 'aria-label': of ? `Jobs of ${of}: ${text}` : text, title: text})
   for (const state of known) {
     const share = h('span', {class: `state-${state}`})
     share.style.flexGrow = counts[state]

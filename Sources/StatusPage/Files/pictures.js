@@ -1,12 +1,12 @@
 // Pictures that jobs have kept in the store, as thumbnails.
 
-import {find, pathOf, Refusal, send} from './api.js'
+import {bytes, find, pathOf, Refusal} from './api.js'
 import {redraw} from './app.js'
 import {h} from './dom.js'
 import * as format from './format.js'
 import {button, card, problem} from './parts.js'
 
-/** The addresses of pictures that were loaded, so that a change does not load them again. */
+/** What became of each picture that was asked for, {address} or {failure}, so that a change does not load it again. */
 const loaded = new Map()
 const LIMIT = 60
 /** The largest picture that is loaded for a thumbnail without being asked for, in bytes. */
@@ -38,29 +38,32 @@ export function pictureCard({pictures, failure}) {
     h('span', null, `${picture.title ? `${picture.title} · ` : ''}${picture.width} × ${picture.height}`)))))
 }
 
-/** An image that is loaded with the token, which its own address could not carry; a button that loads it if it is large. */
-export function thumbnail({href, bytes}, title) {
-  if (bytes > SMALL && !loaded.has(href)) {
-    return button(`Show ${format.bytes(bytes)}`, () => { load(href); redraw() }, {class: 'thumbnail', 'aria-label': `Show ${title}, ${format.bytes(bytes)}`})
-  }
+/** An image that is loaded with the token, which its own address could not carry; if it is large, or could not be loaded, on request. */
+export function thumbnail({href, bytes: size}, title) {
+  const onRequest = (label, more) => button(label, () => { load(href); redraw() }, {'aria-label': `${label}: ${title}`, ...more})
+  if (size > SMALL && !loaded.has(href)) return onRequest(`Show ${format.bytes(size)}`, {class: 'thumbnail'})
   if (!loaded.has(href)) load(href)
-  return h('img.thumbnail', {alt: title, src: loaded.get(href)})
+  const {address, failure} = loaded.get(href)
+  if (failure) return h('div.thumbnail', null, h('p.error-text', null, failure), onRequest('Try again'))
+  return h('img.thumbnail', {alt: title, src: address, onerror: () => {
+    URL.revokeObjectURL(address)
+    loaded.set(href, {failure: 'It is none that this browser can show.'})
+    redraw()
+  }})
 }
 
-async function load(address) {
+async function load(href) {
   // Asked for once, however often it is drawn until it is there.
-  loaded.set(address, null)
-  const response = await send(address).catch(() => null)
-  if (!response?.ok) {
-    // The next change of the page tries again.
-    loaded.delete(address)
-    return
+  loaded.set(href, {})
+  try {
+    loaded.set(href, {address: URL.createObjectURL(await bytes(href))})
+  } catch (error) {
+    loaded.set(href, {failure: `It can’t be loaded: ${error.message}`})
   }
   if (loaded.size > LIMIT) {
-    const [oldest, made] = loaded.entries().next().value
-    if (made) URL.revokeObjectURL(made)
+    const [oldest, {address}] = loaded.entries().next().value
+    if (address) URL.revokeObjectURL(address)
     loaded.delete(oldest)
   }
-  loaded.set(address, URL.createObjectURL(await response.blob()))
   redraw()
 }

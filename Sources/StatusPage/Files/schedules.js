@@ -6,7 +6,7 @@ import {bars} from './charts.js'
 import {attempt, note} from './dialog.js'
 import {h} from './dom.js'
 import * as format from './format.js'
-import {card, control, empty, heading, jobLink, problem, shares, STATES, table, time} from './parts.js'
+import {control, empty, heading, jobLink, named, problem, STATES, table, tally, time} from './parts.js'
 
 async function load() {
   const [schedules, folders] = await Promise.all([get('/v1/schedules'), get('/v1/folders')])
@@ -15,11 +15,11 @@ async function load() {
 
 const render = ({schedules, folders}) => [
   heading('Schedules'),
-  card(null, null, schedules.length ? scheduleTable(schedules)
-    : empty('There are no schedules. A file in ', h('code', null, 'schedules.d'), ' makes one.')),
+  schedules.length ? scheduleTable(schedules)
+    : empty('There are no schedules. A file in ', h('code', null, 'schedules.d'), ' makes one.'),
   h('h2.section', null, 'Hot folders'),
-  card(null, null, folders.length ? folderTable(folders)
-    : empty('There are no hot folders. A file in ', h('code', null, 'folders.d'), ' makes one.')),
+  folders.length ? folderTable(folders)
+    : empty('There are no hot folders. A file in ', h('code', null, 'folders.d'), ' makes one.'),
 ]
 
 const change = (name, action, said) => () => attempt(async () => {
@@ -30,10 +30,10 @@ const change = (name, action, said) => () => attempt(async () => {
 
 function scheduleTable(schedules) {
   const rows = schedules.map(schedule => ({key: schedule.name, cells: [
-    h('span', null, schedule.name, schedule.isPaused && h('span.badge.state-held', null, 'paused')),
+    named(schedule.name, schedule.isPaused && h('span.badge.state-held', null, 'paused')),
     schedule.next ? time(schedule.next) : h('span.none', null, schedule.isPaused ? 'paused' : 'never again'),
     history(schedule),
-    h('span', null, time(schedule.last), ' ', Object.keys(schedule.jobs).length > 0 && shares(schedule.jobs, 'Jobs of the last firing'),
+    h('div', null, time(schedule.last), schedule.last && h('div.figures', null, tally(schedule.jobs)),
       schedule.refusal && h('span.error-text', null, `refused: ${schedule.refusal}`)),
     h('span.row-buttons', null,
       control('Run', change(schedule.name, 'run'), {'aria-label': `Run ${schedule.name} now`}),
@@ -41,7 +41,7 @@ function scheduleTable(schedules) {
         ? control('Resume', change(schedule.name, 'resume', `${schedule.name} is resumed`), {'aria-label': `Resume ${schedule.name}`})
         : control('Pause', change(schedule.name, 'pause', `${schedule.name} is paused`), {'aria-label': `Pause ${schedule.name}`})),
   ]}))
-  return table('Schedules', ['Schedule', 'Next', 'History', 'Last', {title: 'Change', class: 'actions'}], rows)
+  return table('Schedules', [{title: 'Schedule', class: 'name'}, 'Next', 'History', 'Last', {title: 'Change', class: 'actions'}], rows)
 }
 
 /** A bar for each firing: how long its jobs took, and how they ended. */
@@ -52,11 +52,11 @@ function history(schedule) {
   return bars(`History of ${schedule.name}`, firings.map(firing => {
     const worst = ['quarantined', 'discarded', 'cancelled', 'running', 'retryable', 'waiting', 'available', 'scheduled', 'held']
       .find(state => firing.jobs[state]) ?? 'completed'
-    const states = STATES.filter(state => firing.jobs[state]).map(state => `${firing.jobs[state]} ${state}`).join(', ')
+    const hasJobs = STATES.some(state => firing.jobs[state])
     const took = firing.seconds === null ? '' : `, took ${format.duration(firing.seconds)}`
     return {
       height: (firing.seconds ?? longest) / longest, class: `state-${worst}`, href: link('jobs', [], {text: firing.id}),
-      text: `${format.dateTime(firing.time)}: ${states || 'its jobs are removed'}${took}`,
+      text: `${format.dateTime(firing.time)}: ${hasJobs ? tally(firing.jobs) : 'its jobs are removed'}${took}`,
     }
   }))
 }
@@ -65,15 +65,15 @@ function folderTable(folders) {
   const rows = folders.map(folder => {
     const {waiting, underWay, submitted, completed, failed} = folder.files
     return {key: folder.name, cells: [
-      h('span', null, folder.name, ' ', h('span.badge', {class: folder.problem ? 'state-discarded' : 'state-completed'}, folder.state)),
-      h('span.path', null, h('code', null, folder.path), folder.patterns.length > 0 && ` ${folder.patterns.join(' ')}`,
+      named(folder.name, h('span.badge', {class: folder.problem ? 'state-discarded' : 'state-completed'}, folder.state)),
+      h('div.path', null, h('code', null, folder.path), folder.patterns.length > 0 && ` ${folder.patterns.join(' ')}`,
         folder.problem && problem(folder.problem), folder.refusal && h('span.error-text', null, folder.refusal)),
       format.count(waiting), format.count(underWay), `${format.count(completed)} of ${format.count(submitted)}`,
       failed ? h('strong.error-text', null, format.count(failed)) : '0',
-      folder.last ? h('span', null, jobLink(folder.last.job, folder.last.path), ' ', time(folder.last.time)) : h('span.none', null, '–'),
+      folder.last ? h('div', null, jobLink(folder.last.job, folder.last.path), h('div.figures', null, time(folder.last.time))) : h('span.none', null, '–'),
     ]}
   })
-  return table('Hot folders', ['Folder', 'Path', {title: 'Waiting', class: 'number'}, {title: 'Under way', class: 'number'},
+  return table('Hot folders', [{title: 'Folder', class: 'name'}, {title: 'Path', class: 'broad'}, {title: 'Waiting', class: 'number'}, {title: 'Under way', class: 'number'},
     {title: 'Completed', class: 'number'}, {title: 'Failed', class: 'number'}, 'Last file'], rows)
 }
 
