@@ -2,7 +2,8 @@
 
 Prints the milliseconds to the first paint with content, the median of so many visits with an empty cache, the bytes that
 were sent for one, and the same milliseconds for a page that is one word from a server in Python. Then the milliseconds
-until a view shows what it has loaded, those of the slowest of the views and which one that is.
+from the beginning of the visit until the first view shows what it has loaded, those until a view does after it was chosen,
+of the slowest of the views, and which one that is.
 """
 import http.server, json, re, statistics, subprocess, sys, threading, urllib.request
 
@@ -63,6 +64,21 @@ return [...performance.getEntriesByType('navigation'), ...performance.getEntries
   .reduce((sum, one) => sum + one.transferSize, 0)
 """
 
+# The first view is there when the page is not busy any more, and has something to show.
+FULL = """
+const done = arguments[arguments.length - 1]
+const look = () => {
+  const main = document.querySelector('main')
+  const isThere = main && main.childElementCount > 0 && main.getAttribute('aria-busy') !== 'true'
+  if (isThere) requestAnimationFrame(() => done(performance.now()))
+  return isThere
+}
+if (!look()) {
+  const observer = new MutationObserver(() => { if (look()) observer.disconnect() })
+  observer.observe(document.documentElement, {attributes: true, childList: true, subtree: true})
+}
+"""
+
 # A view is busy from the change of the address until its content is there.
 SHOW = """
 const [view, done] = arguments
@@ -90,10 +106,11 @@ def visit(address, views=()):
     send("POST", session + "/timeouts", {"script": 20000})
     send("POST", session + "/url", {"url": address})
     paint = send("POST", session + "/execute/async", {"script": WAIT, "args": []})
+    full = send("POST", session + "/execute/async", {"script": FULL, "args": []}) if views else paint
     sent = send("POST", session + "/execute/sync", {"script": SENT, "args": []})
     shown = [send("POST", session + "/execute/async", {"script": SHOW, "args": [view]}) for view in views]
     send("DELETE", session)
-    return paint, sent, shown
+    return paint, sent, full, shown
 
 
 try:
@@ -102,7 +119,7 @@ try:
 finally:
     driver.terminate()
     forwarder.terminate()
-shown = {view: statistics.median(one[2][number] for one in ours) for number, view in enumerate(views)}
+shown = {view: statistics.median(one[3][number] for one in ours) for number, view in enumerate(views)}
 slowest = max(shown, key=shown.get)
 print(statistics.median(one[0] for one in ours), max(one[1] for one in ours), statistics.median(one[0] for one in peer),
-      shown[slowest], slowest)
+      statistics.median(one[2] for one in ours), shown[slowest], slowest)

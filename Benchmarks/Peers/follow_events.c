@@ -1,6 +1,7 @@
 /* Clients of the status interface: follow_events SOCKET COUNT read|slow. Says "ready" when each is connected, and stays
- * until it is killed. Those that read take all that comes; of the slow ones a half follow events and read nothing, and a
- * half never end their request. One that is cut off comes back. */
+ * until it is killed. Those that read take all that comes; of the slow ones a third follow events and read nothing, a
+ * third never end their request, and a third never end the input that they send with a job. One that is cut off comes
+ * back. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,14 +19,22 @@ static void die(const char *what) {
 
 static int open_client(const char *path, int index, int slow) {
   static const char whole[] = "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  static const char half[] = "GET /v1/events HTTP/1.1\r\nHo";
+  static const char upload[] =
+      "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+      "Content-Length: 1000000\r\n\r\n--b\r\nContent-Disposition: form-data; name=\"table\"\r\n\r\nnumber,note\n";
+  static const struct {
+    const char *text;
+    size_t length;
+  } requests[] = {{whole, sizeof whole - 1}, {half, sizeof half - 1}, {upload, sizeof upload - 1}};
+  int kind = slow ? index % 3 : 0;
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   strncpy(address.sun_path, path, sizeof address.sun_path - 1);
   int client = socket(AF_UNIX, SOCK_STREAM, 0);
   if (client < 0) die("socket");
   if (connect(client, (struct sockaddr *)&address, sizeof address) != 0) die("connect");
-  size_t length = slow && index % 2 ? 20 : sizeof whole - 1;
   /* One that is refused at once is cut off already. */
-  if (send(client, whole, length, MSG_NOSIGNAL) < 0 && errno != EPIPE) die("send");
+  if (send(client, requests[kind].text, requests[kind].length, MSG_NOSIGNAL) < 0 && errno != EPIPE) die("send");
   return client;
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// What those who follow events cost the jobs: small jobs beside 200 readers, and beside 500 clients that are slow or
-/// broken, against the same jobs alone; and how long others wait for a reply meanwhile.
+/// broken, against the same jobs alone; and how long others wait for a reply, and how the memory grows, meanwhile.
 struct EventsGroup: BenchGroup {
   static let name = "events"
 
@@ -18,7 +18,7 @@ struct EventsGroup: BenchGroup {
   func run() async throws -> [Figure] {
     let program = Program(try await workplace.peer("follow_events"))
     var (alone, read, slow, waits): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-    var peak = 0
+    var (peak, growths): (Int, [Double]) = (0, [])
     for _ in 0..<options.pairs {
       let daemon = try DaemonRun(workplace, configuration: "[Status]\nMaxConnections=1000\n")
       let socket = daemon.root + "/run/bobbin.sock"
@@ -29,6 +29,7 @@ struct EventsGroup: BenchGroup {
       read.append(try await rate(daemon))
       try readers.kill(SIGKILL)
       _ = try await readers.termination(killingAt: .after(.seconds(60)))
+      let before = try daemon.peakMemory()
       let crowd = try program.start([socket, "500", "slow"])
       async let replies = onThread { try Self.replyTimes(daemon) }
       slow.append(try await rate(daemon))
@@ -36,6 +37,7 @@ struct EventsGroup: BenchGroup {
       try crowd.kill(SIGKILL)
       _ = try await crowd.termination(killingAt: .after(.seconds(60)))
       peak = max(peak, try daemon.peakMemory())
+      growths.append(Double(try daemon.peakMemory() - before) / 1e6)
       try await daemon.stop()
     }
     waits.sort()
@@ -50,6 +52,9 @@ struct EventsGroup: BenchGroup {
       Figure(
         name: "events: status beside 500 slow clients, p99", unit: "ms", ours: [late * 1_000], peer: [], peerName: "",
         measure: .ours, target: .atMost(100)),
+      Figure(
+        name: "events: memory for 500 slow clients", unit: "MB", ours: growths, peer: [], peerName: "", measure: .ours,
+        target: .atMost(100)),
     ]
   }
 

@@ -51,8 +51,11 @@ package struct ControlClient: Sendable {
   }
 
   /// Sends a request with a body of any kind, and waits for the whole reply, whatever its status is.
+  ///
+  /// - Parameter connection: A connection to the daemon that is open already; it stays the caller's.
   package func send(
-    _ method: String, _ path: String, query: [URLQueryItem] = [], sending body: Body?, timeout: Duration
+    _ method: String, _ path: String, query: [URLQueryItem] = [], sending body: Body?, over connection: Int32? = nil,
+    timeout: Duration
   ) throws(ControlClientError) -> (status: Int, body: Data) {
     guard let target = target(path, query) else {
       throw failure(.badRequest, "\"\(path)\" is not a request path: it must start with / and be percent-encoded")
@@ -66,6 +69,7 @@ package struct ControlClient: Sendable {
     }
     let transfer = try Transfer(
       client: self, target: target, contentType: (body ?? .json(Data())).contentType, timeout: timeout)
+    if let connection { try transfer.use(connection) }
     return try transfer.run(method: method, body: body, into: ReplyBody(maximumBytes: maximumReplyBytes))
   }
 
@@ -199,6 +203,9 @@ struct Transfer: ~Copyable {
     curl_easy_cleanup(handle)
     curl_slist_free_all(headers)
   }
+
+  /// Has the request go over a connection that is open already.
+  func use(_ connection: Int32) throws(ControlClientError) { try check([ccurl_set_connection(handle, connection)]) }
 
   consuming func download(into reply: ReplyBody) throws(ControlClientError) -> (status: Int, body: Data) {
     let seconds = Int(timeout / .seconds(1))

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Synchronization
 import SystemSupport
 
 /// Accepts clients and hands them to the library; each is counted and has a deadline before it sends a byte.
@@ -15,6 +16,8 @@ final class Acceptor: Sendable {
   private let cancelled = DispatchSemaphore(value: 0)
   // Dispatch's objects may be used from any thread; the module doesn't say so.
   private nonisolated(unsafe) let source: any DispatchSourceRead
+  /// Clients that have sent nothing yet, by their numbers in the table, where files may come with the first bytes.
+  private let silent = Mutex<[UInt64: SilentClient]>([:])
 
   /// One wake-up accepts at most this many, so that a flood can't keep the deadlines on the same queue waiting.
   private static let batch = 64
@@ -42,6 +45,7 @@ final class Acceptor: Sendable {
     source.cancel()
     // The queue runs only short blocks of this server, the cancel handler among them.
     cancelled.wait()
+    queue.sync { for id in silent.withLock({ Array($0.keys) }) { handOver(id) } }
   }
 
   private func acceptWaiting() {
@@ -86,9 +90,38 @@ final class Acceptor: Sendable {
       core.linger(socket)
       return true
     }
+    if isUnix, core.limits.passedFiles > 0 {
+      listen(to: SilentClient(client, address: address, length: length), id)
+    } else {
+      add(client, id, address: address, length: length)
+    }
+    return true
+  }
+
+  /// Hands a client to the library, at once if it has said something already.
+  private func listen(to client: SilentClient, _ id: UInt64) {
+    silent.withLock { $0[id] = client }
+    // Without a watch it is served, but no files are taken from it.
+    let isWatched =
+      !client.hasSpoken
+      && client.watch { [weak self] in
+        guard let self else { return }
+        queue.async { self.handOver(id) }
+      }
+    if !isWatched { handOver(id) }
+  }
+
+  private func handOver(_ id: UInt64) {
+    guard let client = silent.withLock({ $0.removeValue(forKey: id) }), let descriptor = client.take() else { return }
+    if let files = PassedFiles.receive(from: descriptor) {
+      core.passedFiles.keep(files, of: id, limit: core.limits.passedFiles)
+    }
+    add(descriptor, id, address: client.address, length: client.length)
+  }
+
+  private func add(_ client: consuming FileDescriptor, _ id: UInt64, address: sockaddr_storage, length: socklen_t) {
     let isAdded = library.add(client, address: address, length: length)
     if !isAdded { core.remove(id) }
-    return true
   }
 
   /// Sends the reason, as far as the socket's buffer has room, and closes.
@@ -101,5 +134,39 @@ final class Acceptor: Sendable {
     var bytes = Array(text.utf8)
     // Nothing depends on it: a client that has gone needs no reason.
     _ = send(client.number, &bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+  }
+}
+
+/// An accepted client that has sent nothing yet.
+private final class SilentClient: Sendable {
+  let address: sockaddr_storage
+  let length: socklen_t
+  private let number: Int32
+  private let descriptor: Mutex<FileDescriptor?>
+  private let wait = Mutex<ReadinessThread.Wait?>(nil)
+
+  init(_ descriptor: consuming FileDescriptor, address: sockaddr_storage, length: socklen_t) {
+    number = descriptor.number
+    self.descriptor = Mutex(descriptor)
+    (self.address, self.length) = (address, length)
+  }
+
+  /// True if there is something to read, or the client has left.
+  var hasSpoken: Bool {
+    var byte: UInt8 = 0
+    return recv(number, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
+  }
+
+  /// Calls back when there is; false if that can't be watched.
+  func watch(_ call: @escaping @Sendable () -> Void) -> Bool {
+    guard let begun = try? ReadinessThread.shared.whenReadable(number, call) else { return false }
+    wait.withLock { $0 = begun }
+    return true
+  }
+
+  /// Ends the watch and hands the descriptor out, once.
+  func take() -> FileDescriptor? {
+    if let begun = wait.withLock({ $0.take() }) { _ = ReadinessThread.shared.cancel(begun) }
+    return descriptor.withLock { $0.take() }
   }
 }

@@ -11,10 +11,12 @@ package struct HTTPRequest: Sendable {
   package let sink: (any HTTPBodySink)?
   /// The client that has made it.
   package var client: HTTPClient
+  /// The open files that came with it, over a Unix socket.
+  package let passed: PassedFiles?
 
   package init(
     method: HTTPMethod, target: HTTPTarget, headers: HTTPHeaders = [:], body: Data = Data(),
-    sink: (any HTTPBodySink)? = nil, client: HTTPClient = HTTPClient()
+    sink: (any HTTPBodySink)? = nil, client: HTTPClient = HTTPClient(), passed: PassedFiles? = nil
   ) {
     self.method = method
     self.target = target
@@ -22,6 +24,7 @@ package struct HTTPRequest: Sendable {
     self.body = body
     self.sink = sink
     self.client = client
+    self.passed = passed
   }
 
   /// The credentials of its client: the peer's of a Unix socket, or those that its token stands for.
@@ -72,7 +75,7 @@ package struct HTTPClient: Hashable, Sendable {
 
 /// A place for a body that is too large for memory.
 package protocol HTTPBodySink: AnyObject, Sendable {
-  /// Takes the next bytes, on the server's thread.
+  /// Takes the next bytes, on a queue for the bodies of all clients, where it may wait for a disk.
   ///
   /// - Throws: if there is no room for them; what follows is discarded, and the request refused.
   func append(_ bytes: UnsafeRawBufferPointer) throws

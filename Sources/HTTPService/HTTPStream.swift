@@ -1,5 +1,6 @@
 internal import CMicroHTTPD
 import Foundation
+import SystemSupport
 
 /// A response's body that comes bit by bit, for as long as its client stays.
 ///
@@ -48,6 +49,24 @@ package final class HTTPStream: Sendable {
 
   /// Has the source asked again; from any thread, and without effect once the stream has ended.
   package func wake() { core.wakeStream(exchange) }
+}
+
+/// A stream as the server's table has it.
+///
+/// `@unchecked Sendable`: the pointer is used only under the table's lock while the connection is suspended, which it is
+/// whenever its source has nothing.
+struct OpenStream: @unchecked Sendable {
+  /// The fate of a stream when its source is to be asked.
+  enum State { case open, ending, cut }
+
+  let handle: OpaquePointer
+  let source: any HTTPBodySource
+  var isSuspended = false
+  /// True if its source has something since it was asked.
+  var isWoken = false
+  /// True if its client has left.
+  var isCut = false
+  var watch: ReadinessThread.Wait?
 }
 
 /// A stream as the library's callbacks know it.

@@ -105,7 +105,7 @@ enum LibraryCallbacks {
     switch exchange.phase {
     case .receiving where count.pointee > 0:
       let piece = UnsafeRawBufferPointer(start: bytes, count: count.pointee)
-      guard bytes != nil, core.take(piece, of: exchange) else { return .NO }
+      guard bytes != nil, core.take(piece, of: exchange, on: handle) else { return .NO }
       count.pointee = 0
       return .YES
     case .receiving:

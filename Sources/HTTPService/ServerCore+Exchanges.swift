@@ -27,7 +27,7 @@ extension ServerCore {
       switch place(bodyOf: exchange, length) {
       case .refused(let response): return response
       case .sink(let sink):
-        exchange.sink = sink
+        exchange.writer = heldBodies.writer(to: sink, of: exchange.connection)
         expectLargeBody(on: exchange.connection)
         return nil
       case .memory: break
@@ -51,23 +51,14 @@ extension ServerCore {
   /// Takes the next bytes of a body; false if it has more than it may.
   ///
   /// The announced length was checked, and no other way of sending a body is accepted.
-  func take(_ bytes: UnsafeRawBufferPointer, of exchange: Exchange) -> Bool {
-    guard let sink = exchange.sink else {
+  func take(_ bytes: UnsafeRawBufferPointer, of exchange: Exchange, on handle: OpaquePointer) -> Bool {
+    guard let writer = exchange.writer else {
       guard bytes.count <= limits.bodyBytes - exchange.body.count else { return false }
       exchange.body.append(contentsOf: bytes)
       return true
     }
-    do { try sink.append(bytes) } catch {
-      // What was taken goes at once; a slow client must not keep the disk full until its body is complete.
-      exchange.sink = Discarded()
-      exchange.refusal = .failure(503, code: "storage-full", message: "the body can't be kept: \(error)")
-    }
-    return true
-  }
-
-  /// Drops what still comes of a body that is refused.
-  private final class Discarded: HTTPBodySink {
-    func append(_ bytes: UnsafeRawBufferPointer) {}
+    writer.append(bytes)
+    return heldBodies.hold(exchange, on: handle, atEnd: false) != .mayNotWait
   }
 
   /// True if a field name is a token (RFC 9110, section 5.6.2); the library is more lenient, which hides fields.
@@ -78,17 +69,23 @@ extension ServerCore {
 
   /// Passes a complete request to the handler and hands its reply, now or later, to the library.
   func handle(_ exchange: Exchange, on handle: OpaquePointer) -> MHD_Result {
+    let refusal: HTTPResponse?
+    switch heldBodies.hold(exchange, on: handle, atEnd: true) {
+    case .isHeld: return .YES
+    case .goesOn: refusal = exchange.writer?.refusal
+    case .mayNotWait: refusal = .stopping
+    }
     dispatch(exchange)
     guard let (text, client) = origin(of: exchange.connection) else { return .NO }
     guard let target = HTTPTarget(text) else {
       return send(.badRequest("the request's path or query is malformed"), for: exchange, on: handle)
     }
-    if let refusal = exchange.refusal { return send(refusal, for: exchange, on: handle) }
+    if let refusal { return send(refusal, for: exchange, on: handle) }
     let request = HTTPRequest(
-      method: exchange.method, target: target, headers: exchange.headers, body: exchange.body, sink: exchange.sink,
-      client: client)
+      method: exchange.method, target: target, headers: exchange.headers, body: exchange.body,
+      sink: exchange.writer?.sink, client: client, passed: passedFiles.take(of: exchange.connection))
     exchange.body = Data()
-    exchange.sink = nil
+    exchange.writer = nil
     let form = ReplyForm(request.method, request.headers)
     switch handler(request) {
     case .now(let response) where response.body.count <= Self.largestFormedAtOnce:
@@ -173,10 +170,10 @@ final class Exchange {
   let method: HTTPMethod
   let headers: HTTPHeaders
   var body = Data()
-  /// The place where its body goes, if that is not memory.
-  var sink: (any HTTPBodySink)?
-  /// The reply once a part of the body could not be kept.
-  var refusal: HTTPResponse?
+  /// The way to the place where its body goes, if that is not memory.
+  var writer: BodyWriter?
+  /// True if its client was held up since the library last called.
+  var isHeld = false
   var phase = Phase.receiving
   /// True if stopping waits for the end of this exchange.
   var isDispatched = false

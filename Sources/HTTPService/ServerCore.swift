@@ -18,21 +18,6 @@ final class ServerCore: ExchangeOwner {
     var watch: ReadinessThread.Wait?
   }
 
-  // As with suspensions; a stream is suspended whenever its source has nothing.
-  private struct OpenStream: @unchecked Sendable {
-    let handle: OpaquePointer
-    let source: any HTTPBodySource
-    var isSuspended = false
-    /// True if its source has something since it was asked.
-    var isWoken = false
-    /// True if its client has left.
-    var isCut = false
-    var watch: ReadinessThread.Wait?
-  }
-
-  /// The fate of a stream when its source is to be asked.
-  enum StreamState { case open, ending, cut }
-
   private struct State: Sendable {
     var streams: [UInt64: OpenStream] = [:]
     var table: ConnectionTable
@@ -71,6 +56,8 @@ final class ServerCore: ExchangeOwner {
   private let state: Mutex<State>
   /// Entered by each request that reaches the handler, left when its reply is sent or its client has left.
   private let dispatched = DispatchGroup()
+  let heldBodies = HeldBodies()
+  let passedFiles = PassedFilesTable()
   /// The queue that packs long replies which were there at once.
   let formingQueue = DispatchQueue(label: "http.forming")
   /// The queue that discards what clients still send after a refusal.
@@ -119,6 +106,7 @@ final class ServerCore: ExchangeOwner {
 
   func remove(_ connection: UInt64) {
     let removed = state.withLock { $0.table.remove(connection) }
+    passedFiles.take(of: connection)
     if removed?.isAwaited == true { dispatched.leave() }
     if let removed, removed.hasUnreadBody { linger(removed.socket) }
   }
@@ -278,7 +266,7 @@ extension ServerCore {
     return true
   }
 
-  func streamState(_ id: UInt64) -> StreamState {
+  func streamState(_ id: UInt64) -> OpenStream.State {
     state.withLock { $0.isStopping ? .ending : $0.streams[id]?.isCut == false ? .open : .cut }
   }
 
@@ -338,22 +326,25 @@ extension ServerCore {
 
   /// Cuts overdue connections and answers overdue requests with 504.
   private func enforceDeadlines() {
-    let (sockets, exchanges) = state.withLock { state -> ([ConnectionSocket], [UInt64]) in
+    let (late, exchanges) = state.withLock { state -> ([UInt64: ConnectionSocket], [UInt64]) in
       state.armed = nil
-      var sockets: [ConnectionSocket] = []
+      var late: [UInt64: ConnectionSocket] = [:]
       var exchanges: [UInt64] = []
       for id in state.table.dequeueOverdue(at: .now()) {
         guard let connection = state.table.connections[id] else { continue }
         if let exchange = connection.exchange, state.suspensions[exchange] != nil {
           exchanges.append(exchange)
         } else {
-          sockets.append(connection.socket)
+          late[id] = connection.socket
         }
       }
       if let next = state.table.earliestDeadline { state.arm(next) }
-      return (sockets, exchanges)
+      return (late, exchanges)
     }
-    for socket in sockets { socket.cut() }
+    for (id, socket) in late {
+      socket.cut()
+      heldBodies.giveUp(id)
+    }
     for exchange in exchanges {
       answer(
         exchange,
@@ -375,6 +366,7 @@ extension ServerCore {
       return (idle, Array(state.suspensions.keys), Array(state.streams.keys))
     }
     for exchange in waiting { answer(exchange, with: .stopping) }
+    heldBodies.stop()
     for stream in streams { wakeStream(stream) }
     for socket in idle { socket.cut() }
     if dispatched.wait(timeout: DispatchTime(after: limits.firstRequestTimeout)) == .timedOut {

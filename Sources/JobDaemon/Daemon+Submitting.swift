@@ -9,23 +9,23 @@ extension Daemon {
   /// Admits a job file submitted over the socket; it is durable in the spool before this returns.
   ///
   /// - Parameters:
-  ///   - form: the form that it came in, with the inputs that it names as `upload:NAME`; they are durable as well then.
+  ///   - inputs: what came with it, which it names as `upload:NAME`; it is durable as well then.
   ///   - directory: where relative paths in arguments start; nil for `payload/`, as in files that are dropped.
   ///   - trace: the trace that the client is in.
   ///   - key: the client's key for it.
   /// - Returns: the file, with its jobs in their order.
   func accept(
-    _ data: Data, with form: UploadedForm? = nil, submitter: UInt32, directory: String? = nil,
+    _ data: Data, with inputs: ReceivedInputs? = nil, submitter: UInt32, directory: String? = nil,
     trace: TraceContext? = nil, key: SubmissionKey? = nil
   ) throws -> [AdmittedFile] {
     let name = key.map { Submitter.fileName(for: submitter, as: $0) } ?? Submitter.fileName(for: submitter)
-    let file = try completing(data, with: form, as: name, from: directory, trace)
+    let file = try completing(data, with: inputs, as: name, from: directory, trace)
     let accept = { [self] in
-      guard let form else { return try intake.accept(file, as: name, submitter: submitter) }
-      return try uploads.keep(form.folder, for: name) { try intake.accept(file, as: name, submitter: submitter) }
+      guard let inputs else { return try intake.accept(file, as: name, submitter: submitter) }
+      return try uploads.keep(inputs.folder, for: name) { try intake.accept(file, as: name, submitter: submitter) }
     }
     // Large inputs take their time, in which other submissions with keys don't wait.
-    try form?.folder.synchronize()
+    try inputs?.folder.synchronize()
     guard let key else { return try accept() }
     return try keyedSubmissions.sync {
       if try isUsed(key, submitter) { throw KeyReused() }
@@ -46,7 +46,7 @@ extension Daemon {
 
   /// The text of a file whose paths start where its client says, and whose inputs are where the daemon keeps them.
   private func completing(
-    _ data: Data, with form: UploadedForm?, as name: FileName, from directory: String?, _ trace: TraceContext?
+    _ data: Data, with received: ReceivedInputs?, as name: FileName, from directory: String?, _ trace: TraceContext?
   ) throws(JobFileError) -> Data {
     var named: Set<String> = []
     func place(of path: String) -> String {
@@ -54,11 +54,11 @@ extension Daemon {
         return directory.map { path.absolutePath(from: $0) } ?? path
       }
       named.insert(input)
-      return form?.inputs[input].map { uploads.path(of: $0, in: name) } ?? path
+      return received?.files[input].map { uploads.path(of: $0, in: name) } ?? path
     }
-    let hasPlaces = directory != nil || form != nil || data.firstRange(of: Data(UploadedForm.prefix.utf8)) != nil
+    let hasPlaces = directory != nil || received != nil || data.firstRange(of: Data(UploadedForm.prefix.utf8)) != nil
     let file = try handlers.completing(data, paths: hasPlaces ? place : nil, trace: trace, configuration.value)
-    let inputs = Set((form?.inputs ?? [:]).keys)
+    let inputs = Set((received?.files ?? [:]).keys)
     if let missing = named.subtracting(inputs).min() {
       throw JobFileError(
         "it names the input \"\(UploadedForm.prefix)\(missing)\", which did not come with it; "

@@ -89,13 +89,15 @@ package struct LinkTable: Sendable {
   }
 
   /// Selects key, place and, in a hierarchy, entity of the objects that an object is linked to, if they exist.
-  package func selectSQL(_ property: Property) -> String {
+  package func selectSQL(_ property: Property, isLimited: Bool = false) -> String {
     let (own, other) = property.isLeftEnd ? (left, right) : (right, left)
     let destination = property.isLeftEnd ? table.right : table.left
-    let order = (property.isLeftEnd ? orderColumn : inverseOrderColumn).map { "l.\(SchemaName.quoted($0))" } ?? "NULL"
+    let order = (property.isLeftEnd ? orderColumn : inverseOrderColumn).map { "l.\(SchemaName.quoted($0))" }
+    let first =
+      " ORDER BY \(order.map { "\($0) NULLS FIRST, " } ?? "")l.\(other) LIMIT \(dialect.parameter(2))"
     let entity = destination.isInHierarchy ? ", d.\(SchemaName.entity)" : ""
-    return "SELECT l.\(other), \(order)\(entity) FROM \(quotedName) AS l "
+    return "SELECT l.\(other), \(order ?? "NULL")\(entity) FROM \(quotedName) AS l "
       + "JOIN \(dialect.quoted(destination.root.name)) AS d ON d._key = l.\(other) "
-      + "WHERE l.\(own) = \(dialect.parameter(1))"
+      + "WHERE l.\(own) = \(dialect.parameter(1))" + (isLimited ? first : "")
   }
 }

@@ -18,7 +18,7 @@ struct ImportCommand: Subcommand {
 
     If the daemon knows no such entity, it offers to make a model of the first file on a terminal, and tells the command
     elsewhere. Options are those of Documentation/Import.md under the same names, --trial is its "dryRun". What jobs
-    could not read is told at once. --wait, --dry-run and the exit codes are those of "submit".
+    could not read is told at once; one file alone that you can read is sent along then. --wait, --dry-run and the exit codes are those of "submit".
     """
 
   private static let forms: [String: ArgumentOption.Form] = [
@@ -103,6 +103,13 @@ struct ImportCommand: Subcommand {
     let files = files == ["-"] ? [] : try InputFiles.expand(files)
     if !jobs.isDryRun {
       try checkEntity(files.first, session)
+      if files.count == 1, let file = files.first, let obstacle = try JobAccess.obstacle(before: file, session),
+        (try? FileDescriptor.open(file)) != nil
+      {
+        session.output.note("jobs can't read \(file), so it is sent along: \(obstacle)")
+        let name = SentInputs.name(of: file)
+        return try submit(["upload:\(name)"], sending: [(name, file)], session)
+      }
       try JobAccess.checkInputs(files, session)
     } else if entity == nil {
       throw ToolError(.usage, "--entity is missing: \(Self.usage)")
@@ -113,7 +120,9 @@ struct ImportCommand: Subcommand {
     return try submit(files, session)
   }
 
-  private func submit(_ files: [String], _ session: Session) throws(ToolError) -> ExitCode {
+  private func submit(
+    _ files: [String], sending inputs: [(name: String, file: String)] = [], _ session: Session
+  ) throws(ToolError) -> ExitCode {
     let mode = arguments["mode"]?.string
     if files.count > 1, mode == "mirror" || mode == "replaceAll" {
       throw ToolError(
@@ -131,7 +140,7 @@ struct ImportCommand: Subcommand {
       job["arguments"] = .object(all)
       return job
     }
-    return try jobs.submit(made, areTogether: isOrdered, named: Self.name, session)
+    return try jobs.submit(made, areTogether: isOrdered, named: Self.name, sending: inputs, session)
   }
 
   // MARK: The entity

@@ -58,9 +58,17 @@ enum JobAccess {
   /// - Throws: if they can't read one of them.
   static func checkInputs(_ paths: [String], _ session: Session) throws(ToolError) {
     for path in paths.prefix(most) {
-      guard let access = try access(to: path, session)?.reading, !access.allowed else { continue }
-      throw ToolError(.unreadableFile, "jobs can't read \(path): \(access.reason ?? "no reason is given")")
+      guard let obstacle = try obstacle(before: path, session) else { continue }
+      throw ToolError(
+        .unreadableFile, "jobs can't read \(path): \(obstacle)",
+        hint: "\"bobbinctl submit --input\" sends a private file along with its job")
     }
+  }
+
+  /// Asks whether jobs can read a file, and returns why not.
+  static func obstacle(before path: String, _ session: Session) throws(ToolError) -> String? {
+    guard let access = try access(to: path, session)?.reading, !access.allowed else { return nil }
+    return access.reason ?? "no reason is given"
   }
 
   /// Asks whether jobs can put files into folders.

@@ -132,79 +132,8 @@ struct JobFileChanges {
   }
 }
 
-extension JobFileInput {
-  /// The job file with the files that its jobs name, as they are now.
-  ///
-  /// - Throws: if one can't be read, or the job file is one of lines.
-  func form(with inputs: [(name: String, file: String)]) throws(ToolError) -> ControlClient.Body {
-    guard case .json(let document) = body else {
-      throw ToolError(.usage, "--input goes with a job file that is one document, not with one of lines")
-    }
-    let boundary = "bobbinctl-" + UUID().uuidString
-    var parts: [FormPart] = [FormPart.text("--\(boundary)\r\nContent-Disposition: form-data; name=\"job\"\r\n\r\n")]
-    parts.append(FormPart.data(document))
-    for input in inputs {
-      parts.append(
-        FormPart.text(
-          "\r\n--\(boundary)\r\nContent-Disposition: form-data; name=\"\(input.name)\"; filename=\"\(input.name)\"\r\n\r\n"
-        ))
-      do throws(SystemError) {
-        let file = try OpenFile(input.file)
-        guard file.isRegular else { throw SystemError(.invalidArgument, call: "read", subject: input.file) }
-        parts.append(.file(file, size: try file.size))
-      } catch {
-        throw ToolError(.unreadableFile, "\(input.file) can't be sent: \(error.code)")
-      }
-    }
-    parts.append(FormPart.text("\r\n--\(boundary)--\r\n"))
-    var rest = parts[...]
-    let size = parts.reduce(Int64(0)) { $0 + $1.size }
-    return .form(boundary: boundary, size: size) { buffer in
-      var filled = 0
-      while filled < buffer.count, var part = rest.popFirst() {
-        let count = part.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
-        filled += count
-        // One that has become shorter ends the request, which is then incomplete.
-        if part.size > 0 {
-          if count == 0 { return filled }
-          rest = [part] + rest
-        }
-      }
-      return filled
-    }
-  }
-}
-
-/// A piece of a form, as far as it is not sent yet.
-private enum FormPart {
-  case data(Data)
-  case file(OpenFile, size: Int64)
-
-  static func text(_ text: String) -> FormPart { .data(Data(text.utf8)) }
-
-  var size: Int64 {
-    switch self {
-    case .data(let data): Int64(data.count)
-    case .file(_, let size): size
-    }
-  }
-
-  mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    switch self {
-    case .data(let data):
-      let count = data.copyBytes(to: buffer)
-      self = .data(Data(data.dropFirst(count)))
-      return count
-    case .file(let file, let size):
-      let count = file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: size))))
-      self = .file(file, size: size - Int64(count))
-      return count
-    }
-  }
-}
-
 /// A file that is read piece by piece.
-private final class OpenFile {
+final class OpenFile {
   let descriptor: FileDescriptor
 
   init(_ file: String) throws(SystemError) {

@@ -42,9 +42,13 @@ struct MadeJobs {
   ///   - jobs: Objects with a type and arguments.
   ///   - areTogether: True if they name each other, and have to be in one file.
   ///   - name: What the name of a batch begins with.
+  ///   - inputs: The files that go along with a single job.
   func submit(
-    _ jobs: [JSONObject], areTogether: Bool, named name: String, _ session: Session
+    _ jobs: [JSONObject], areTogether: Bool, named name: String, sending inputs: [(name: String, file: String)] = [],
+    _ session: Session
   ) throws(ToolError) -> ExitCode {
+    var submission = submission
+    submission.inputs = inputs
     var shared = keys
     if let place = submission.changes.place { shared["place"] = .string(place) }
     let batch = shared["batch"]?.string ?? Self.batchName(name)

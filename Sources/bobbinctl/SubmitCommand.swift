@@ -23,7 +23,8 @@ struct SubmitCommand: Subcommand {
     runs as the file says, a finished one runs once more; "bobbinctl show" keeps its earlier results. Relative paths in the
     arguments start at the working directory, where the type says which arguments are paths.
 
-    With --input a file goes along with the job file, which names it as "upload:NAME" in place of a path. The daemon keeps a
+    With --input a file goes along with the job file, which names it as "upload:NAME" in place of a path: it is opened here,
+    with your rights, and passed to the daemon, or sent as a form if it takes no open files. The daemon keeps a
     copy for these jobs until they are completed, so that it may be private, or anywhere: neither the daemon nor other
     users need to be able to read the file.
 
@@ -41,14 +42,6 @@ struct SubmitCommand: Subcommand {
       Option("--replace", .none, help: "Known jobs of the files' IDs are replaced, as by \"replace\": true in a file"),
     ]
 
-  /// True for the bytes that names of inputs may have.
-  private static func isAllowed(_ byte: UInt8) -> Bool {
-    let character = Unicode.Scalar(byte)
-    return character.isASCII
-      && (character.properties.isAlphabetic || ("0"..."9").contains(character)
-        || ".-_".unicodeScalars.contains(character))
-  }
-
   private let files: [String]
   private let options: SubmissionOptions
 
@@ -60,7 +53,7 @@ struct SubmitCommand: Subcommand {
       if parts.count != 2 || parts[1] == "-" {
         arguments.addProblem(
           "--input takes a name and a file, as in --input photo=/home/anna/photo.jpg, not \"\(text)\"")
-      } else if !parts[0].utf8.allSatisfy(Self.isAllowed) || parts[0] == "job" {
+      } else if !parts[0].utf8.allSatisfy(SentInputs.isAllowed) || parts[0] == "job" {
         arguments.addProblem(
           "an input has a name of letters, digits, dots, hyphens and underscores, not \"\(parts[0])\"")
       } else {
@@ -263,11 +256,15 @@ final class Submission: Sendable {
         (rest.map { [URLQueryItem(name: "wait", value: String($0))] } ?? [])
         // A working directory that was removed has no path.
         + (directory.isEmpty ? [] : [URLQueryItem(name: "directory", value: directory)])
-      let body = inputs.isEmpty ? input.body : try input.form(with: inputs)
+      let timeout = Duration.seconds((input.hasLines || !inputs.isEmpty ? 3_600 : 30) + (rest ?? 0))
+      let inputs = inputs.isEmpty ? nil : SentInputs(files: inputs)
+      if let reply = try inputs?.pass(with: input, to: client, query: query, timeout: timeout) {
+        return .replied(reply)
+      }
       return .replied(
         try Reply.received(
-          from: client, "POST", ControlClient.path("v1", "jobs"), query: query, sending: body,
-          timeout: .seconds((input.hasLines || !inputs.isEmpty ? 3_600 : 30) + (rest ?? 0))))
+          from: client, "POST", ControlClient.path("v1", "jobs"), query: query,
+          sending: try inputs?.form(with: input) ?? input.body, timeout: timeout))
     } catch {
       return .failed(error)
     }

@@ -13,10 +13,7 @@ package final class SettableClock: Sendable {
   /// Compiles what stands before the C library.
   package init() async throws {
     folder = try TemporaryDirectory()
-    let source = RepositoryPaths.root.appending(path: "Tests/Preload/clock.c").path(percentEncoded: false)
-    let tool = try await Tool.run(
-      "/usr/bin/gcc", ["-shared", "-fPIC", "-O1", "-o", folder.path("clock.so"), source, "-ldl", "-lpthread"])
-    if tool.code != 0 { throw SystemError(.invalidArgument, call: "gcc", subject: tool.errors) }
+    try await Preload.compile("clock.c", to: folder.path("clock.so"))
     try set(ahead: 0)
   }
 

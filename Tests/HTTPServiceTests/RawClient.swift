@@ -36,8 +36,11 @@ final class RawClient: Sendable {
 
   /// Sends and reports whether the other side still took it.
   @discardableResult
-  func send(_ text: String) -> Bool {
-    let bytes = Array(text.utf8)
+  func send(_ text: String) -> Bool { send(Data(text.utf8)) }
+
+  @discardableResult
+  func send(_ data: Data) -> Bool {
+    let bytes = Array(data)
     return Glibc.send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
   }
 

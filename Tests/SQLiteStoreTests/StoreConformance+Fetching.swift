@@ -52,6 +52,42 @@ extension StoreConformance {
     #expect(try fixture.store.read { try $0.count(query) } == 0)
   }
 
+  @Test("reads the first links of an object in their order, and no more than are wanted", arguments: StoreKind.allCases)
+  func firstLinks(kind: StoreKind) throws {
+    let name = [AttributeDescription("name", .string)]
+    var songs = RelationshipDescription("songs", to: "Song", inverse: "lists", isToMany: true)
+    songs.isOrdered = true
+    let fixture = try StoreFixture(
+      kind,
+      model: try ManagedObjectModel([
+        EntityDescription("List", attributes: name, relationships: [songs]),
+        EntityDescription(
+          "Song", attributes: name,
+          relationships: [RelationshipDescription("lists", to: "List", inverse: "songs", isToMany: true)]),
+      ]))
+    let (list, _) = try fixture.insert("List", ["name": "all"])
+    let songIDs = try (0..<20).map { try fixture.insert("Song", ["name": "\($0)"]).0 }
+    let property = try #require(try fixture.entity("List").property(named: "songs"))
+    let table = try #require(property.joinTable)
+    let links = songIDs.enumerated().map { index, song in
+      let (left, right) = property.isLeftEnd ? (list, song) : (song, list)
+      // The last song comes first.
+      let place = Int64(100 - index)
+      return LinkChange(
+        LinkKey(table: table.index, left: left, right: right), isPresent: true, order: property.isLeftEnd ? place : nil,
+        inverseOrder: property.isLeftEnd ? nil : place)
+    }
+    #expect(try fixture.store.save(StoreSaveRequest([ChangeSet([], links: links)])).conflicts.isEmpty)
+    let lists = try #require(try fixture.entity("Song").property(named: "lists"))
+    func found(_ id: ManagedObjectID, _ property: Property, limit: Int?) throws -> [ManagedObjectID] {
+      try fixture.store.read { try $0.links(of: id, property, limit: limit).map(\.destination) }
+    }
+    #expect(try found(list, property, limit: 3) == Array(songIDs.reversed().prefix(3)))
+    #expect(try found(list, property, limit: 50) == songIDs.reversed())
+    #expect(try found(list, property, limit: nil).count == 20)
+    #expect(try found(songIDs[0], lists, limit: 1) == [list])
+  }
+
   @Test("fetches through a to-one relationship", arguments: StoreKind.allCases)
   func fetchingThroughRelationship(kind: StoreKind) throws {
     let fixture = try people(kind)

@@ -72,6 +72,14 @@ extension SystemTests {
       let (openType, openText) = try await scrape(
         daemon, accept: "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")
       #expect(openType == "application/openmetrics-text; version=1.0.0; charset=utf-8")
+      // Each form writes bounds in the one way that it has for them.
+      func bounds(_ text: String) -> Set<String> {
+        Set(text.matches(of: /_bucket\{[^}]*le="([^"]+)"/).map { String($0.1) })
+      }
+      #expect(bounds(openText).isSuperset(of: ["0.01", "60.0", "+Inf"]) && !bounds(openText).contains("60"))
+      #expect(bounds(openText).subtracting(["+Inf"]).allSatisfy { $0.contains(".") || $0.contains("e") })
+      #expect(bounds(text).isSuperset(of: ["0.01", "60", "+Inf"]) && !bounds(text).contains("60.0"))
+      #expect(openText.contains(#"{quantile="0.5"}"#))
       #expect(openText.hasSuffix("# EOF\n") && openText.contains("# TYPE bobbin_jobs_finished counter\n"))
       // Its reader of OpenMetrics is that of stored samples, which have times.
       let timed = openText.split(separator: "\n").map { $0.hasPrefix("#") ? "\($0)" : "\($0) 1700000000" }

@@ -1,5 +1,6 @@
 import DaemonTesting
 import Foundation
+import Glibc
 import JSONText
 import SystemSupport
 import TestSupport
@@ -29,6 +30,20 @@ extension SystemTests {
         "[Handler]\nType=trace\nExecStart=\(script)\nMaxAttempts=2\n",
         to: root.paths.handlers + "/trace.conf")
       let daemon = try await DaemonProcess.ready(root)
+      let heard = root.directory.path("heard")
+      #expect(mkfifo(heard, 0o600) == 0)
+      async let events = Tool.run(
+        "/usr/bin/curl",
+        [
+          "-sSN", "--max-time", "60", "--unix-socket", root.paths.socket, "-o", heard,
+          "http://localhost/v1/events?type=trace&state=completed",
+        ])
+      let pipe = try await onThread {
+        let pipe = try #require(FileHandle(forReadingAtPath: heard))
+        // The overview comes first, at once.
+        #expect(String(decoding: pipe.availableData, as: UTF8.self).contains("event: status"))
+        return pipe
+      }
       let files = [
         ("own", #"{"type": "trace", "id": "own", "traceparent": "\#(Self.other)", "tracestate": "a=1"}"#),
         ("header", #"{"type": "trace", "id": "header"}"#),
@@ -71,6 +86,16 @@ extension SystemTests {
       #expect(refused.status == 400 && refused.body["error"]?["code"]?.string == "invalid-job")
 
       #expect(try await daemon.stop() == .exited(code: 0))
+      // Who followed was told of it with each job, and hears the end of the stream.
+      let text = try await onThread { String(decoding: pipe.readDataToEndOfFile(), as: UTF8.self) }
+      _ = try await events
+      let told = try text.matches(of: /data: (\{"id".*\})/).map {
+        try JSONValue(parsing: Array($0.1.utf8), dialect: .json)
+      }
+      for (id, parent) in [("own", Self.other), ("header", Self.parent), ("member", Self.parent)] {
+        let traces = told.filter { $0["id"]?.string == id }.map { $0["traceparent"]?.string }
+        #expect(!traces.isEmpty && traces.allSatisfy { $0 == parent }, "\(id): \(told)")
+      }
       let again = try await DaemonProcess.ready(root)
       for (id, parent) in [("own", Self.other), ("plain", Self.parent)] {
         let job = try await again.get("/v1/jobs/\(id)")

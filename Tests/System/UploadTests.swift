@@ -111,6 +111,30 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
+    @Test("Inputs that the spool's disk has no room for are refused before they are sent")
+    func noRoom() async throws {
+      let directory = try TemporaryDirectory()
+      let root = try DaemonRoot()
+      try FileManager.default.createDirectory(atPath: root.paths.spool, withIntermediateDirectories: true)
+      // As much is left for everything else.
+      let disk = try SmallDisk(over: root.paths.spool, megabytes: 66)
+      let daemon = try await DaemonProcess.ready(root)
+      let table = directory.path("table.csv")
+      try root.write(
+        "number,note\n" + String(repeating: "1,\(String(repeating: "x", count: 98))\n", count: 30_000), to: table)
+      let arguments = [
+        "-sS", "--unix-socket", root.paths.socket, "--form", "job=\(Self.job)", "--form", "table=@\(table)",
+      ]
+      let reply = try await Tool.run("/usr/bin/curl", arguments + ["http://localhost/v1/jobs"])
+      #expect(reply.output.contains(#""code":"storage-full""#) && reply.output.contains("has no room"), "\(reply)")
+      #expect(try uploads(daemon).isEmpty)
+      try root.write(Self.table, to: table)
+      let small = try await Tool.run("/usr/bin/curl", arguments + ["http://localhost/v1/jobs?wait=60"])
+      #expect(small.output.contains(#""state":"completed""#), "\(small)")
+      #expect(try await daemon.stop() == .exited(code: 0))
+      withExtendedLifetime(disk) {}
+    }
+
     @Test("Forms that are wrong, too large, or cut off leave nothing behind")
     func refused() async throws {
       let root = try DaemonRoot("\(DaemonRoot.quickFlushes)[Spool]\nMaxUploadSize=64K\nMaxUploadBytesPerUser=90K\n")

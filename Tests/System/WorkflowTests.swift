@@ -28,6 +28,29 @@ extension SystemTests {
       return try await DaemonProcess.ready(root)
     }
 
+    @Test("Of very many relatives a hundred of each kind are told, and that there may be more")
+    func manyRelatives() async throws {
+      let daemon = try await DaemonProcess.ready(try DaemonRoot())
+      let due = #""notBefore": "2199-01-01T00:00:00Z""#
+      let names = (0..<150).map { "before-\(1_000 + $0)" }
+      let jobs =
+        names.map { #"{"type": "noop", "id": "\#($0)", \#(due)}"# }
+        + [
+          #"{"type": "noop", "id": "middle", "after": [\#(names.prefix(100).map { "\"\($0)\"" }.joined(separator: ", "))]}"#
+        ]
+        + (0..<150).map { #"{"type": "noop", "id": "behind-\#(1_000 + $0)", "after": "middle"}"# }
+      let sent = try await daemon.request("POST", "/v1/jobs", body: #"{"jobs": [\#(jobs.joined(separator: ", "))]}"#)
+      #expect(sent.status == 202, "\(sent.body.serialized().prefix(300))")
+      let middle = try await daemon.get("/v1/jobs/middle/relatives")
+      #expect(middle["after"]?.array?.count == 100)
+      #expect(middle["before"]?.array?.count == 100)
+      #expect(middle["mayHaveMore"] == true)
+      let last = try await daemon.get("/v1/jobs/behind-1000/relatives")
+      #expect(last["after"]?.array?.map { $0["id"] } == ["middle"])
+      #expect(last["before"]?.array?.isEmpty == true && last["mayHaveMore"] == false)
+      _ = try await daemon.stop()
+    }
+
     @Test("A program reads how the jobs before it ended, and a callback how its batch did")
     func documents() async throws {
       let daemon = try await daemon()

@@ -137,8 +137,7 @@ struct ObjectReader: Sendable {
     let limit = query.relatedLimit
     var found: [ShownObject] = []
     if relationship.joinTable != nil {
-      let links = try reader.links(of: object.id, relationship)
-        .sorted { ($0.order ?? 0, $0.destination.key) < ($1.order ?? 0, $1.destination.key) }
+      let links = try reader.links(of: object.id, relationship, limit: limit + 1)
       let ids = links.prefix(limit).map(\.destination)
       for (id, stored) in zip(ids, try reader.rows(for: ids)) {
         if let row = stored?.row { found.append(ShownObject(id, row, of: coordinator.model)) }

@@ -188,36 +188,55 @@ final class Spool: Sendable {
 
 /// A file in `cur/` that a client is still sending; the next start removes it, and so does whoever drops it.
 final class SpooledFile: Sendable {
+  private final class Opened: Sendable {
+    let descriptor: FileDescriptor
+
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+  }
+
   fileprivate let name: FileName
-  fileprivate let descriptor: FileDescriptor
   private let directory: Directory
   private let quota: SpoolQuota
+  private let opened = Mutex<Opened?>(nil)
 
-  fileprivate init(_ name: FileName, in directory: Directory, _ quota: SpoolQuota) throws(SystemError) {
+  fileprivate init(_ name: FileName, in directory: Directory, _ quota: SpoolQuota) {
     (self.name, self.directory, self.quota) = (name, directory, quota)
-    descriptor = try directory.createFile(name)
   }
 
   deinit {
     // A stored one has another name by then; one that can't be removed is, at the next start.
-    try? directory.unlink(name)
+    if opened.withLock({ $0 != nil }) { try? directory.unlink(name) }
     quota.remove(name)
   }
 
-  func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try descriptor.writeAll(bytes) }
+  func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try file().descriptor.writeAll(bytes) }
+
+  /// Writes all to the disk, and returns the file's status and time of birth.
+  fileprivate func synchronize() throws(SystemError) -> (status: FileStatus, birthTime: Int64) {
+    let file = try file()
+    try file.descriptor.synchronize()
+    return (try file.descriptor.status(), try file.descriptor.birthTime())
+  }
+
+  /// Returns the file, made the first time: not on the server's thread, as a disk may make one wait for that.
+  private func file() throws(SystemError) -> Opened {
+    try opened.withLock { (opened) throws(SystemError) in
+      if let opened { return opened }
+      let made = Opened(try directory.createFile(name))
+      opened = made
+      return made
+    }
+  }
 }
 
 extension Spool {
   /// Begins a file for what a client is about to send, and counts its bytes for its user from now on.
   ///
-  /// - Throws: ``SpoolQuota/Refusal``, ``SystemError``.
+  /// - Throws: ``SpoolQuota/Refusal``.
   func receive(_ length: UInt64, for user: UInt32) throws -> SpooledFile {
     let name = Self.unusedName
     try quota.add(name, of: user, .init(bytes: Int(clamping: length)))
-    do { return try SpooledFile(name, in: current, quota) } catch {
-      quota.remove(name)
-      throw error
-    }
+    return SpooledFile(name, in: current, quota)
   }
 
   /// Copies what a client has sent, with other lines in place of its own; the copy takes its place.
@@ -251,14 +270,13 @@ extension Spool {
   ///
   /// - Parameter name: from ``Submitter/fileName(for:hasLines:)``.
   func store(_ file: SpooledFile, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
-    try file.descriptor.synchronize()
-    let status = try file.descriptor.status()
+    let (status, birthTime) = try file.synchronize()
     try current.rename(file.name, to: name)
     quota.remove(file.name)
     quota.count(name, of: submitter, .init(bytes: Int(status.size)))
     try current.synchronize()
     return ClaimedFile(
-      name: name, data: Data(), submitter: submitter, status: status, birthTime: try file.descriptor.birthTime())
+      name: name, data: Data(), submitter: submitter, status: status, birthTime: birthTime)
   }
 }
 

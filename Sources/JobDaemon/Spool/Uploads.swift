@@ -2,6 +2,7 @@ import Configuration
 import Dispatch
 import Foundation
 import Glibc
+import Jobs
 import Synchronization
 import SystemSupport
 
@@ -65,8 +66,7 @@ final class Uploads: Sendable {
     }
     do {
       try checkRoom()
-      try folder.makeDirectory(name)
-      return UploadFolder(try folder.openDirectory(name), name) { [self] count in
+      return UploadFolder(name, in: folder) { [self] count in
         state.withLock { state in
           if let left = state.announced[name] { state.announced[name] = left - min(count, left) }
         }
@@ -194,29 +194,88 @@ final class Uploads: Sendable {
 
 /// The inputs of one request, while they are received; dropped, they are removed.
 final class UploadFolder: Sendable {
-  let directory: Directory
   let name: FileName
-  /// Told of the bytes that were written.
-  let noteWritten: @Sendable (UInt64) -> Void
+  private let parent: Directory
+  private let noteWritten: @Sendable (UInt64) -> Void
   private let discard: @Sendable () -> Void
+  private let opened = Mutex<Directory?>(nil)
   private let isKept = Mutex(false)
 
+  /// - Parameter noteWritten: told of the bytes that were written.
   fileprivate init(
-    _ directory: Directory, _ name: FileName, noteWritten: @escaping @Sendable (UInt64) -> Void,
+    _ name: FileName, in parent: Directory, noteWritten: @escaping @Sendable (UInt64) -> Void,
     discard: @escaping @Sendable () -> Void
   ) {
-    (self.directory, self.name, self.noteWritten, self.discard) = (directory, name, noteWritten, discard)
+    (self.name, self.parent, self.noteWritten, self.discard) = (name, parent, noteWritten, discard)
   }
 
   deinit { if !isKept.withLock({ $0 }) { discard() } }
 
   fileprivate func markKept() { isKept.withLock { $0 = true } }
 
+  /// Begins an input, which `finish` ends; one at a time.
+  func begin(_ name: String) throws(SystemError) -> UploadedInput {
+    try UploadedInput(name, in: try directory(), noteWritten: noteWritten)
+  }
+
   /// Writes all to the disk, which takes as long as the disk needs for it.
   func synchronize() throws(SystemError) {
+    let directory = try directory()
     for input in try directory.entries() { try directory.openFile(input).synchronize() }
     try directory.synchronize()
   }
+
+  /// Returns the folder, made the first time: not on the server's thread, as a disk may make one wait for that.
+  private func directory() throws(SystemError) -> Directory {
+    try opened.withLock { (opened) throws(SystemError) in
+      if let opened { return opened }
+      try parent.makeDirectory(name)
+      let made = try parent.openDirectory(name)
+      opened = made
+      return made
+    }
+  }
+}
+
+/// An input on its way to disk.
+///
+/// `@unchecked Sendable`: whoever receives inputs has one at a time, within a lock or on one thread.
+final class UploadedInput: @unchecked Sendable {
+  /// The name of the file until its content is known; no input can have it.
+  private static let fileName: FileName = ".part"
+
+  let name: String
+  private let directory: Directory
+  private let descriptor: FileDescriptor
+  private let noteWritten: @Sendable (UInt64) -> Void
+  private let hash = SHA256()
+
+  fileprivate init(
+    _ name: String, in directory: Directory, noteWritten: @escaping @Sendable (UInt64) -> Void
+  ) throws(SystemError) {
+    (self.name, self.directory, self.noteWritten) = (name, directory, noteWritten)
+    descriptor = try directory.createFile(Self.fileName)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    hash.add(bytes)
+    try descriptor.writeAll(bytes)
+    noteWritten(UInt64(bytes.count))
+  }
+
+  /// Gives the file its name, which has the hash of its content, and returns that.
+  func finish() throws(SystemError) -> String {
+    let file = UploadedInputs.fileName(of: name, hash: SHA256.digits(hash.finish()))
+    try directory.rename(Self.fileName, to: FileName(file))
+    return file
+  }
+}
+
+/// Inputs that are there, and will be a job file's.
+struct ReceivedInputs: Sendable {
+  let folder: UploadFolder
+  /// The names of the files in the folder, by the names that jobs have for them.
+  let files: [String: String]
 }
 
 /// The reason why inputs are not received.

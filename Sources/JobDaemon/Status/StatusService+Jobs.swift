@@ -31,6 +31,8 @@ extension StatusService {
         query: [
           .integer("wait", in: 0...86_400, "Replies when all jobs have finished, or after so many seconds"),
           .text("directory", "The absolute path at which relative paths in arguments start"),
+          .text(
+            OpenInputs.key, "The names of the open files that have come with the connection, with commas between them"),
         ],
         headers: [
           .init(

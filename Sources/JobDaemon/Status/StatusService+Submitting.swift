@@ -13,6 +13,8 @@ extension StatusService {
     let lines: SpooledFile?
     /// The form that has the inputs of the document's jobs, if it came in one.
     let form: UploadedForm?
+    /// The open files that came with it, whose contents are such inputs.
+    let open: OpenInputs?
     let client: HTTPClient
     let wait: Duration?
     /// The folder that relative paths of a document start at; nil for `payload/`.
@@ -117,6 +119,10 @@ extension StatusService {
         hint: "take a new key for each submission, and the same one to repeat it")
     case is FormError, is MultipartError:
       return .failure(400, code: "bad-request", message: "\(error)", hint: "see POST /v1/jobs in StatusAPI.md")
+    case let error as OpenInputsError:
+      return .failure(
+        400, code: "bad-descriptor", message: "\(error)",
+        hint: "send the inputs in a form; see POST /v1/jobs in StatusAPI.md")
     case let error as UploadRefusal: return Self.response(to: error)
     case let error as AdmissionRefusal: return .failure(409, code: "id-taken", message: error.reason)
     case let error as SpoolQuota.Refusal: return .failure(429, code: "quota", message: error.reason)

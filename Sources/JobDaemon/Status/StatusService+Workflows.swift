@@ -53,8 +53,9 @@ extension StatusService {
     read(request, within: Self.countTime) { context, daemon in
       guard let job = try JobHandle(text: id).job(in: context) else { return Self.noJob(id) }
       let options = job.options.map { JSONValue(stored: $0) }?.object
-      let names = ["after", "afterAny"].flatMap { options?[$0]?.array ?? options?[$0].map { [$0] } ?? [] }
-        .compactMap(\.string).prefix(Self.relativeLimit)
+      let allNames = ["after", "afterAny"].flatMap { options?[$0]?.array ?? options?[$0].map { [$0] } ?? [] }
+        .compactMap(\.string)
+      let names = allNames.prefix(Self.relativeLimit)
       let known = try context.fetch(FetchRequest<Job>(format: "id IN %@", Array(names)))
       let records = Dictionary(known.map { ($0.id, $0) }) { first, _ in first }
       let after = names.map { name in
@@ -62,7 +63,8 @@ extension StatusService {
       }
       let (dependents, isComplete) = try Self.dependents(on: job, context, daemon)
       let before = dependents.map { Self.relative($0, daemon) }
-      return Self.json(RelativesReply(id: job.id, after: after, before: before, mayHaveMore: !isComplete).json)
+      let mayHaveMore = !isComplete || names.count < allNames.count
+      return Self.json(RelativesReply(id: job.id, after: after, before: before, mayHaveMore: mayHaveMore).json)
     }
   }
 
@@ -77,8 +79,8 @@ extension StatusService {
   private static func dependents(
     on job: Job, _ context: isolated ManagedObjectContext, _ daemon: Daemon
   ) throws -> (jobs: [Job], isComplete: Bool) {
-    var isComplete = true
     let waiting = daemon.scheduler.read { schedule, _ in schedule.dependencies.dependents(on: job.objectID) }
+    var isComplete = waiting.count <= relativeLimit
     var found = try context.fetch(FetchRequest<Job>(objectIDs: Array(waiting.prefix(relativeLimit))))
     if let batch = job.batch {
       // As it stands in the text of the options.
@@ -89,10 +91,12 @@ extension StatusService {
       do {
         let ids = try context.fetchIDsUnlessCancelled(others)
         found += try context.fetch(FetchRequest<Job>(objectIDs: ids)).filter { !seen.contains($0.id) }
+        if ids.count == relativeLimit { isComplete = false }
       } catch is CancellationError {
         isComplete = false
       }
     }
-    return (found.sorted { $0.id < $1.id }, isComplete)
+    let told = found.sorted { $0.id < $1.id }.prefix(relativeLimit)
+    return (Array(told), isComplete && told.count == found.count)
   }
 }

@@ -67,6 +67,7 @@ package final class StatusService: Sendable {
     limits.waitingRequests = limits.connections + limits.reservedConnections
     // Some are left for those who ask and go.
     limits.streams = max(1, settings.maxConnections * 3 / 4)
+    limits.passedFiles = 64
     limits.bodyBytes = settings.maxRequestSize
     let router = router()
     let server = try HTTPServer(
@@ -225,6 +226,11 @@ package final class StatusService: Sendable {
     case .failure(let refusal): return .now(refusal.response)
     }
     if let refusal = intakeRefusal { return .now(refusal) }
+    let open = OpenInputs(request)
+    if open != nil, request.sink != nil {
+      return .now(
+        .failure(400, code: "bad-request", message: "open files come with a job file alone, not with a form or lines"))
+    }
     let limit = daemon.configuration.value.spool.maxJobFileSize
     if request.body.count > limit {
       return .now(
@@ -234,9 +240,11 @@ package final class StatusService: Sendable {
     }
     let submission = Submission(
       body: request.body, lines: request.sink as? SpooledFile, form: request.sink as? UploadedForm,
-      client: request.client, wait: wait, directory: directory, trace: TraceContext(headers: request.headers), key: key)
+      open: open, client: request.client, wait: wait, directory: directory,
+      trace: TraceContext(headers: request.headers), key: key)
     // The reply has its own deadline; the wait ends before it.
-    return .later(within: (wait ?? .zero) + (request.sink == nil ? .seconds(60) : Self.linesTimeout)) { responder in
+    return .later(within: (wait ?? .zero) + (request.sink == nil && open == nil ? .seconds(60) : Self.linesTimeout)) {
+      responder in
       guard wait != nil else { return self.queues.async { self.accept(submission, nil, responder: responder) } }
       guard let place = self.enterWaits(request.client, responder) else { return }
       self.queues.async { self.accept(submission, place, responder: responder) }
@@ -259,15 +267,16 @@ package final class StatusService: Sendable {
   private func accept(_ submission: Submission, _ place: WaitingClients.Place?, responder: HTTPResponder) {
     do {
       if let lines = submission.lines { return try accept(lines, of: submission, at: place, responder: responder) }
-      try submission.form?.finish()
-      let document = submission.form?.document ?? submission.body
+      let form = try submission.form?.finish()
+      let inputs = try submission.open?.receive(into: daemon.uploads, for: submission.user) ?? form?.inputs
+      let document = form?.document ?? submission.body
       let key = submission.key.map {
         SubmissionKey(
-          $0, of: submission.user, body: document, inputs: submission.form.map { Array($0.inputs.values) } ?? [],
+          $0, of: submission.user, body: document, inputs: inputs.map { Array($0.files.values) } ?? [],
           directory: submission.directory)
       }
       let files = try daemon.accept(
-        document, with: submission.form, submitter: submission.user, directory: submission.directory,
+        document, with: inputs, submitter: submission.user, directory: submission.directory,
         trace: submission.trace, key: key)
       wait(for: files.flatMap(\.objectIDs), in: files, of: submission, at: place, responder: responder) {
         [self] status in

@@ -18,37 +18,12 @@ final class UploadedForm: HTTPBodySink {
     /// The names of the files of inputs, by their names in the form.
     var inputs: [String: String] = [:]
     /// The input that comes; nil for the job file.
-    var part: Part?
+    var part: UploadedInput?
     /// The mistake in the form, behind which nothing is read.
     var problem: (any Error)?
   }
 
-  /// An input on its way to disk.
-  ///
-  /// `@unchecked Sendable`: it is used within the form's lock only.
-  private final class Part: @unchecked Sendable {
-    /// The name of the file until its content is known; no part can have it.
-    static let fileName: FileName = ".part"
-
-    let name: String
-    private let descriptor: FileDescriptor
-    private let hash = SHA256()
-
-    init(_ name: String, in folder: Directory) throws(SystemError) {
-      self.name = name
-      descriptor = try folder.createFile(Self.fileName)
-    }
-
-    func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-      hash.add(bytes)
-      try descriptor.writeAll(bytes)
-    }
-
-    /// The name that the file has in the end.
-    func finish() -> String { UploadedInputs.fileName(of: name, hash: SHA256.digits(hash.finish())) }
-  }
-
-  let folder: UploadFolder
+  private let folder: UploadFolder
   private let documentLimit: Int
   private let state: Mutex<State>
 
@@ -66,12 +41,6 @@ final class UploadedForm: HTTPBodySink {
     path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
   }
 
-  /// The job file; empty before ``finish()`` has found that there is one.
-  var document: Data { state.withLock { $0.document ?? Data() } }
-
-  /// The names of the files of inputs in the folder, by their names in the form.
-  var inputs: [String: String] { state.withLock { $0.inputs } }
-
   func append(_ bytes: UnsafeRawBufferPointer) throws {
     try state.withLock { state in
       if state.problem != nil { return }
@@ -87,14 +56,17 @@ final class UploadedForm: HTTPBodySink {
     }
   }
 
-  /// Checks that the form is complete.
+  /// Checks that the form is complete, and returns the job file with its inputs.
   ///
   /// - Throws: ``FormError``, ``MultipartError``.
-  func finish() throws {
+  func finish() throws -> (document: Data, inputs: ReceivedInputs) {
     try state.withLock { state in
       if let problem = state.problem { throw problem }
       try state.reader.finish()
-      if state.document == nil { throw FormError("the form has no part \"\(Self.documentName)\" with a job file") }
+      guard let document = state.document else {
+        throw FormError("the form has no part \"\(Self.documentName)\" with a job file")
+      }
+      return (document, ReceivedInputs(folder: folder, files: state.inputs))
     }
   }
 
@@ -104,18 +76,10 @@ final class UploadedForm: HTTPBodySink {
       if state.document != nil { throw FormError("the form has two parts \"\(Self.documentName)\"") }
       state.document = Data()
     case .begin(let name):
-      guard Self.isAllowed(name) else {
-        throw FormError(
-          "a part can't be called \"\(displayName(name))\": names are up to \(Self.longestName) letters, digits, dots, "
-            + "hyphens and underscores, and no dot first")
-      }
-      if state.inputs[name] != nil { throw FormError("the form has two parts \"\(name)\"") }
-      state.part = try Part(name, in: folder.directory)
+      try Self.check(name, isKnown: state.inputs[name] != nil)
+      state.part = try folder.begin(name)
     case .bytes(let bytes):
-      if let part = state.part {
-        try part.write(bytes)
-        return folder.noteWritten(UInt64(bytes.count))
-      }
+      if let part = state.part { return try part.write(bytes) }
       guard (state.document?.count ?? 0) + bytes.count <= documentLimit else {
         throw FormError("a job file may have \(documentLimit) bytes")
       }
@@ -123,10 +87,18 @@ final class UploadedForm: HTTPBodySink {
     case .end:
       guard let part = state.part else { return }
       state.part = nil
-      let file = part.finish()
-      try folder.directory.rename(Part.fileName, to: FileName(file))
-      state.inputs[part.name] = file
+      state.inputs[part.name] = try part.finish()
     }
+  }
+
+  /// Checks the name of an input.
+  static func check(_ name: String, isKnown: Bool) throws(FormError) {
+    guard isAllowed(name) else {
+      throw FormError(
+        "an input can't be called \"\(displayName(name))\": names are up to \(longestName) letters, digits, dots, "
+          + "hyphens and underscores, and no dot first")
+    }
+    if isKnown { throw FormError("there are two inputs \"\(name)\"") }
   }
 
   private static func isAllowed(_ name: String) -> Bool {
@@ -142,7 +114,7 @@ final class UploadedForm: HTTPBodySink {
   }
 }
 
-/// The reason why a form is not one of a job file with its inputs.
+/// The reason why a form, or open files, are not a job file with its inputs.
 struct FormError: Error, CustomStringConvertible {
   let description: String
 

@@ -21,14 +21,17 @@ struct InMemoryReader: StoreReader, Sendable {
     ids.map { tables[Int($0.rootIndex)][$0.key] }
   }
 
-  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+  func links(of id: ManagedObjectID, _ property: Property, limit: Int?) throws(StoreError) -> [Link] {
     guard let table = property.joinTable, let destination = property.destination else { return [] }
-    return links[table.index].links(of: id.key, isLeft: property.isLeftEnd).compactMap { key, order in
+    let found = links[table.index].links(of: id.key, isLeft: property.isLeftEnd).compactMap { key, order -> Link? in
       guard let row = tables[destination.root.index][key] else { return nil }
       let entity = model.entities[Int(row.row.entityIndex)]
       let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: id.coordinatorOrdinal)
       return Link(destination: id, order: order)
     }
+    guard let limit else { return found }
+    let sorted = found.sorted { ($0.order ?? .min, $0.destination.key) < ($1.order ?? .min, $1.destination.key) }
+    return Array(sorted.prefix(limit))
   }
 
   /// Cost: a pass over the family's rows, and sorting those that match.

@@ -18,11 +18,12 @@ struct SnapshotReader: StoreReader {
     try BatchFinder(batch, key: key, in: tables).run(connection)
   }
 
-  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+  func links(of id: ManagedObjectID, _ property: Property, limit: Int?) throws(StoreError) -> [Link] {
     guard let table = property.joinTable, let destination = property.destination else { return [] }
     let model = tables.schema.model
     let result = try connection.query(
-      tables.schema.linkTables[table.index].selectSQL(property), [.integer(id.key)])
+      tables.schema.linkTables[table.index].selectSQL(property, isLimited: limit != nil),
+      [.integer(id.key)] + (limit.map { [.integer(Int64($0))] } ?? []))
     return (0..<result.rowCount).map { row in
       let entity = destination.isInHierarchy ? model.entitiesByName[result.text(row, 2)] : nil
       let other = ManagedObjectID(

@@ -18,11 +18,13 @@ struct SnapshotReader: StoreReader {
       .run(connection, names: store.names)
   }
 
-  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+  func links(of id: ManagedObjectID, _ property: Property, limit: Int?) throws(StoreError) -> [Link] {
     guard let table = property.joinTable, let destination = property.destination else { return [] }
     var links: [Link] = []
     let model = store.schema.model
-    try connection.run(store.schema.linkTables[table.index].selectSQL(property), { $0.bind(id.key, 1) }) { statement in
+    let sql = store.schema.linkTables[table.index].selectSQL(property, isLimited: limit != nil)
+    let bindings = [.integer(id.key)] + (limit.map { [SQLBinding.integer(Int64($0))] } ?? [])
+    try connection.run(sql, { $0.bind(bindings) }) { statement in
       let entity = destination.isInHierarchy ? model.entitiesByName[statement.text(2)] : nil
       let other = ManagedObjectID(
         key: statement.integer(0), entity: entity ?? destination, coordinatorOrdinal: id.coordinatorOrdinal)

@@ -43,8 +43,8 @@ final class WriteTransaction: StoreTransaction {
 
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] { try reader.rows(for: ids) }
 
-  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
-    try reader.links(of: id, property)
+  func links(of id: ManagedObjectID, _ property: Property, limit: Int?) throws(StoreError) -> [Link] {
+    try reader.links(of: id, property, limit: limit)
   }
 
   func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {

@@ -185,8 +185,11 @@ package protocol StoreReader {
   /// Cost: one statement for all rows, and a look-up in an index for each.
   func find(_ batch: RowBatch, key: [Property]) throws(StoreError) -> [ManagedObjectID?]
 
-  /// The links of an object in one direction of a join table, to objects that exist, in no particular order.
-  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link]
+  /// The links of an object in one direction of a join table, to objects that exist.
+  ///
+  /// - Parameter limit: the most of them, which are then the first in the relationship's order, otherwise by key; nil for
+  ///   all, in no particular order.
+  func links(of id: ManagedObjectID, _ property: Property, limit: Int?) throws(StoreError) -> [Link]
 
   /// The objects that a query matches, in its order, each with its row if the query asks for rows.
   ///
@@ -197,6 +200,13 @@ package protocol StoreReader {
 
   /// The number of objects that a query matches, its limit and offset included.
   func count(_ query: StoreQuery) throws -> Int
+}
+
+extension StoreReader {
+  /// All links of an object in one direction of a join table, in no particular order.
+  package func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+    try links(of: id, property, limit: nil)
+  }
 }
 
 /// One state of a store, kept as long as somebody holds this. It may be used from any thread, by one after another.

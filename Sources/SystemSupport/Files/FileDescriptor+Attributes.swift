@@ -45,6 +45,30 @@ extension FileDescriptor {
     try systemCall("fchmod", subject) { fchmod(number, mode) }
   }
 
+  /// True if it was opened so that the content of the file can be read.
+  package func isReadable() throws(SystemError) -> Bool {
+    let flags = try systemCall("fcntl", subject) { fcntl(number, F_GETFL) }
+    return flags & O_ACCMODE != O_WRONLY && flags & linux_open_path == 0
+  }
+
+  /// True if the file is no stored one: the kernel's, which shows each process something else, or one of a program (FUSE),
+  /// which may let a read wait for ever.
+  package func isMadeWhenRead() throws(SystemError) -> Bool {
+    let type = try fileSystemType()
+    // FUSE_SUPER_MAGIC of linux/magic.h.
+    return type == 0x6573_5546 || KernelFileSystem.magicNumbers.contains(type)
+  }
+
+  /// The number of the kind of file system that the file lies on.
+  func fileSystemType() throws(SystemError) -> Int64 {
+    var type: Int64 = 0
+    try systemCall("fstatfs", subject) {
+      type = linux_file_system_type(number)
+      return type < 0 ? -1 : 0
+    }
+    return type
+  }
+
   /// A path that leads to this very file, whatever its names are now.
   var procPath: String { "/proc/self/fd/\(number)" }
 }

@@ -246,9 +246,9 @@ private struct PathNode: ~Copyable {
 ///
 /// Their content depends on the process that opens them, so their permission bits don't say what somebody else could
 /// read: `/proc/self/maps` is readable by all, and shows this process.
-private enum KernelFileSystem {
+enum KernelFileSystem {
   /// From `linux/magic.h`; kept as numbers, as some of the macros carry casts that are not imported.
-  private static let magicNumbers: Set<Int64> = [
+  static let magicNumbers: Set<Int64> = [
     0x0000_9fa0,  // proc
     0x6265_6572,  // sysfs
     0x6462_6720,  // debugfs
@@ -267,13 +267,7 @@ private enum KernelFileSystem {
   ]
 
   static func contains(_ descriptor: borrowing FileDescriptor) throws(SystemError) -> Bool {
-    var type: Int64 = 0
-    let number = descriptor.number
-    try systemCall("fstatfs", FileDescriptor.subject(of: number)) {
-      type = linux_file_system_type(number)
-      return type < 0 ? -1 : 0
-    }
-    return magicNumbers.contains(type)
+    magicNumbers.contains(try descriptor.fileSystemType())
   }
 }
 

@@ -53,7 +53,7 @@ package struct DescriptorSocket: ~Copyable, Sendable {
     while true {
       try descriptor.wait(for: Int16(POLLIN), by: deadline)
       do {
-        return try receiveNow(limit: limit)
+        return try Self.receive(from: descriptor.number, limit: limit)
       } catch  where error.code == .wouldBlock {
         // Another thread received the message.
         continue
@@ -91,13 +91,24 @@ package struct DescriptorSocket: ~Copyable, Sendable {
     try outcome.get()
   }
 
-  private func receiveNow(limit: Int) throws(SystemError) -> DescriptorMessage? {
-    let space = linux_cmsg_space(Self.maximumDescriptorCount * MemoryLayout<Int32>.size)
+  /// Returns the next bytes of a stream socket with their descriptors, and leaves the bytes there.
+  ///
+  /// - Throws: ``SystemError/Code/wouldBlock`` if there are none yet.
+  package static func peek(
+    _ socket: borrowing FileDescriptor, limit: Int
+  ) throws(SystemError) -> DescriptorMessage? {
+    try receive(from: socket.number, limit: limit, flags: Int32(MSG_PEEK))
+  }
+
+  private static func receive(
+    from number: Int32, limit: Int, flags: Int32 = 0
+  ) throws(SystemError) -> DescriptorMessage? {
+    let space = linux_cmsg_space(maximumDescriptorCount * MemoryLayout<Int32>.size)
     let control = UnsafeMutableRawBufferPointer.allocate(byteCount: space, alignment: 16)
     defer { control.deallocate() }
     var data = Data(count: limit)
     var message = msghdr()
-    let flags = Int32(MSG_CMSG_CLOEXEC) | Int32(MSG_DONTWAIT)
+    let flags = flags | Int32(MSG_CMSG_CLOEXEC) | Int32(MSG_DONTWAIT)
     let outcome = data.withUnsafeMutableBytes { bytes in
       var vector = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
       return withUnsafeMutablePointer(to: &vector) { vector in
@@ -106,16 +117,16 @@ package struct DescriptorSocket: ~Copyable, Sendable {
         message.msg_control = control.baseAddress
         message.msg_controllen = control.count
         return Swift.Result { () throws(SystemError) -> Int in
-          try systemCall("recvmsg") { recvmsg(descriptor.number, &message, flags) }
+          try systemCall("recvmsg") { recvmsg(number, &message, flags) }
         }
       }
     }
     let count = try outcome.get()
     // Owns the descriptors from here on, so that every way out closes them.
-    let descriptors = Self.descriptors(in: &message)
+    let descriptors = descriptors(in: &message)
     if message.msg_flags & Int32(MSG_CTRUNC) != 0 {
       throw SystemError(
-        .badMessage, call: "recvmsg", hint: "at most \(Self.maximumDescriptorCount) descriptors are accepted")
+        .badMessage, call: "recvmsg", hint: "at most \(maximumDescriptorCount) descriptors are accepted")
     }
     if message.msg_flags & Int32(MSG_TRUNC) != 0 {
       throw SystemError(.messageTooLong, call: "recvmsg", hint: "at most \(limit) bytes are accepted")
@@ -148,6 +159,9 @@ package struct DescriptorMessage: ~Copyable, Sendable {
   package let data: Data
   /// In the order they were sent.
   package var descriptors: ReceivedDescriptors
+
+  /// Leaves the descriptors only.
+  package consuming func relinquishDescriptors() -> ReceivedDescriptors { descriptors }
 }
 
 /// Descriptors that came with a message; the rest are closed with it.

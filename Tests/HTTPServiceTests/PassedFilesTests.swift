@@ -1,0 +1,74 @@
+import Foundation
+import Glibc
+import HTTPService
+import SystemSupport
+import Testing
+
+@Suite("Open files that come before a request")
+struct PassedFilesTests {
+  /// Answers with the contents of the files that came.
+  private static let reader: HTTPHandler = { request in
+    guard let passed = request.passed, var files = passed.take() else { return .now(.text("none")) }
+    var texts: [String] = []
+    while let file = files.popFirst() {
+      texts.append((try? file.start(upTo: 100)).map { String(decoding: $0, as: UTF8.self) } ?? "unreadable")
+    }
+    return .now(.text(texts.joined(separator: " ")))
+  }
+
+  private func file(_ text: String) throws -> FileDescriptor {
+    let file = try FileDescriptor.inMemory(named: "file")
+    try file.writeAll(Data(text.utf8))
+    _ = lseek(file.number, 0, SEEK_SET)
+    return file
+  }
+
+  @Test("They reach the first request of the connection in their order, and no other one")
+  func order() async throws {
+    let fixture = try ServerFixture({ $0.passedFiles = 4 }, handler: Self.reader)
+    let socket = DescriptorSocket(try .connect(toSocketAt: fixture.path))
+    let first = try file("one")
+    let second = try file("two")
+    try socket.send(Data("\r\n".utf8), descriptors: [first.number, second.number])
+    let client = RawClient(owning: try socket.descriptor.duplicate())
+    try client.limitWaits()
+    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    let text = try await onThread { try client.readToEnd() }
+    let bodies = text.split(separator: "HTTP/1.1 200 OK").map { $0.split(separator: "\r\n\r\n").last ?? "" }
+    #expect(bodies == ["one two", "none"], "\(text)")
+  }
+
+  @Test("They may come with the request itself, and are closed if nobody takes them, or there are too many")
+  func refused() async throws {
+    let request = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    for (limit, count, expected) in [(0, 1, "none"), (4, 5, "none"), (4, 1, "unreadable")] {
+      let fixture = try ServerFixture({ $0.passedFiles = limit }, handler: Self.reader)
+      let socket = DescriptorSocket(try .connect(toSocketAt: fixture.path))
+      let reader = try FileDescriptor.pipe().split { (reader, writer) throws in
+        try socket.send(Data(request.utf8), descriptors: Array(repeating: writer.number, count: count))
+        return reader.relinquish()
+      }
+      let client = RawClient(owning: try socket.descriptor.duplicate())
+      try client.limitWaits()
+      let text = try await onThread { try client.readToEnd() }
+      #expect(text.hasSuffix("\r\n\r\n\(expected)"), "\(limit) \(count): \(text)")
+      // No writer is left, in the server either.
+      let end = FileDescriptor(owning: reader)
+      try end.setNonBlocking(true)
+      var byte: UInt8 = 0
+      #expect(read(end.number, &byte, 1) == 0)
+    }
+  }
+
+  @Test("A client that says nothing is cut at its deadline, and keeps no server from stopping")
+  func silent() async throws {
+    let fixture = try ServerFixture({ ($0.passedFiles, $0.requestTimeout) = (4, .seconds(1)) }, handler: Self.reader)
+    let silent = try fixture.connect()
+    #expect(try await fixture.send("GET", "/").text == "none")
+    #expect(try await onThread { try silent.readToEnd() }.isEmpty)
+    let other = try fixture.connect()
+    #expect(try await fixture.send("GET", "/").text == "none")
+    try await fixture.stop()
+    #expect(try await onThread { try other.readToEnd() }.isEmpty)
+  }
+}
