@@ -46,7 +46,7 @@ struct SentInputs {
     }
     let files = try opened()
     // An empty line, which the daemon skips; libcurl writes the request.
-    let numbers = files.map(\.file.descriptor.number)
+    let numbers = files.map { $0.file.descriptor.number }
     let isPassed = withExtendedLifetime(files) {
       (try? socket.send(Data("\r\n".utf8), descriptors: numbers, by: .after(.seconds(30)))) != nil
     }

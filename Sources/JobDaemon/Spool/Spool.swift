@@ -211,6 +211,8 @@ final class SpooledFile: Sendable {
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try file().descriptor.writeAll(bytes) }
 
+  func append(_ data: Data) throws(SystemError) { try file().descriptor.writeAll(data) }
+
   /// Writes all to the disk, and returns the file's status and time of birth.
   fileprivate func synchronize() throws(SystemError) -> (status: FileStatus, birthTime: Int64) {
     let file = try file()
@@ -245,7 +247,7 @@ extension Spool {
   func copy(
     _ file: SpooledFile, lineLimit limit: Int, _ change: (ArraySlice<UInt8>) -> ArraySlice<UInt8>
   ) throws(SystemError) -> SpooledFile {
-    let copy = try SpooledFile(Self.unusedName, in: current, quota)
+    let copy = SpooledFile(Self.unusedName, in: current, quota)
     // It was written from its beginning.
     var lines = LineReader(try current.openFile(file.name), limit: limit)
     var piece = Data()
@@ -257,10 +259,10 @@ extension Spool {
       }
       piece.append(UInt8(ascii: "\n"))
       if piece.count < 256 << 10 { continue }
-      try copy.descriptor.writeAll(piece)
+      try copy.append(piece)
       piece = Data()
     }
-    try copy.descriptor.writeAll(piece)
+    try copy.append(piece)
     return copy
   }
 
