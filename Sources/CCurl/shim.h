@@ -1,7 +1,5 @@
 #pragma once
 #include <curl/curl.h>
-#include <fcntl.h>
-#include <stdint.h>
 
 // curl_easy_setopt and curl_easy_getinfo are variadic, which Swift can't import: one function per argument type.
 
@@ -33,21 +31,14 @@ static inline CURLcode ccurl_set_reader(
   return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_READDATA, context);
 }
 
-static inline curl_socket_t ccurl_copy_connection(
-    void *connection, curlsocktype purpose, struct curl_sockaddr *address) {
-  return fcntl((int)(intptr_t)connection, F_DUPFD_CLOEXEC, 0);
-}
-
-static inline int ccurl_is_connected(void *connection, curl_socket_t copy, curlsocktype purpose) {
-  return CURL_SOCKOPT_ALREADY_CONNECTED;
-}
-
-// Has a transfer use a copy of a connection that is open already. The callbacks are here since they belong together, and
-// their argument is a number in a pointer.
-static inline CURLcode ccurl_set_connection(CURL *handle, int connection) {
-  CURLcode code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, ccurl_copy_connection);
-  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, (void *)(intptr_t)connection);
-  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, ccurl_is_connected);
+// Has a transfer tell the number of its connection as it is made, and call back before it sends the request.
+static inline CURLcode ccurl_set_greeter(
+    CURL *handle, int (*made)(void *context, curl_socket_t connection, curlsocktype purpose),
+    int (*greet)(void *context, char *peer, char *local, int peer_port, int local_port), void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, made);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SOCKOPTDATA, context);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, greet);
+  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_PREREQDATA, context);
 }
 
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {

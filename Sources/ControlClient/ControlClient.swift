@@ -52,10 +52,11 @@ package struct ControlClient: Sendable {
 
   /// Sends a request with a body of any kind, and waits for the whole reply, whatever its status is.
   ///
-  /// - Parameter connection: A connection to the daemon that is open already; it stays the caller's.
+  /// - Parameter greet: Called with the connection's descriptor before the request is sent; returns false to give up,
+  ///   which throws ``ControlClientError/Code/givenUp``.
   package func send(
-    _ method: String, _ path: String, query: [URLQueryItem] = [], sending body: Body?, over connection: Int32? = nil,
-    timeout: Duration
+    _ method: String, _ path: String, query: [URLQueryItem] = [], sending body: Body?,
+    greet: ((Int32) -> Bool)? = nil, timeout: Duration
   ) throws(ControlClientError) -> (status: Int, body: Data) {
     guard let target = target(path, query) else {
       throw failure(.badRequest, "\"\(path)\" is not a request path: it must start with / and be percent-encoded")
@@ -68,8 +69,8 @@ package struct ControlClient: Sendable {
       throw failure(.badRequest, "the socket path \(socketPath) must be 1 to 107 bytes long; use a shorter one")
     }
     let transfer = try Transfer(
-      client: self, target: target, contentType: (body ?? .json(Data())).contentType, timeout: timeout)
-    if let connection { try transfer.use(connection) }
+      client: self, target: target, contentType: (body ?? .json(Data())).contentType, timeout: timeout,
+      greeter: greet.map { Greeter($0) })
     return try transfer.run(method: method, body: body, into: ReplyBody(maximumBytes: maximumReplyBytes))
   }
 
@@ -156,7 +157,7 @@ package struct ControlClientError: Error, Equatable {
     package static let replyTooLarge = Self(rawValue: "replyTooLarge")
     /// libcurl failed in a way that has no better name; the message has its words.
     package static let transport = Self(rawValue: "transport")
-    /// The caller wanted no more of a reply.
+    /// The caller wanted to send no request, or no more of a reply.
     package static let givenUp = Self(rawValue: "givenUp")
   }
 
@@ -183,11 +184,14 @@ struct Transfer: ~Copyable {
   private let timeout: Duration
   private let handle: UnsafeMutableRawPointer
   private let headers: UnsafeMutablePointer<curl_slist>?
+  private let greeter: Greeter?
 
   /// libcurl's global state is set up once per process and kept until it ends.
   private static let globalInitialization = curl_global_init(Int(CURL_GLOBAL_NOTHING))
 
-  init(client: ControlClient, target: String, contentType: String, timeout: Duration) throws(ControlClientError) {
+  init(
+    client: ControlClient, target: String, contentType: String, timeout: Duration, greeter: Greeter? = nil
+  ) throws(ControlClientError) {
     guard Self.globalInitialization == CURLE_OK, let handle = curl_easy_init() else {
       throw client.failure(.transport, "libcurl could not be started, probably for lack of memory")
     }
@@ -195,6 +199,7 @@ struct Transfer: ~Copyable {
     self.target = target
     self.timeout = timeout
     self.handle = handle
+    self.greeter = greeter
     // An empty Expect header: a local daemon needs no warning before a large body, and waiting for one costs a second.
     headers = curl_slist_append(curl_slist_append(nil, "Content-Type: \(contentType)"), "Expect:")
   }
@@ -203,9 +208,6 @@ struct Transfer: ~Copyable {
     curl_easy_cleanup(handle)
     curl_slist_free_all(headers)
   }
-
-  /// Has the request go over a connection that is open already.
-  func use(_ connection: Int32) throws(ControlClientError) { try check([ccurl_set_connection(handle, connection)]) }
 
   consuming func download(into reply: ReplyBody) throws(ControlClientError) -> (status: Int, body: Data) {
     let seconds = Int(timeout / .seconds(1))
@@ -225,6 +227,7 @@ struct Transfer: ~Copyable {
     // NOBODY tells libcurl that no body follows a HEAD reply's Content-Length.
     if method == "HEAD" { try check([ccurl_set_long(handle, CURLOPT_NOBODY, 1)]) }
     reply.handle = handle
+    if let greeter { try use(greeter) }
     // A POST without a body still announces that it is empty.
     try perform(sending: body ?? (method == "POST" ? .json(Data()) : nil), into: reply)
     var status = 0
@@ -245,6 +248,23 @@ struct Transfer: ~Copyable {
       ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(milliseconds)),
       ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, headers),
     ])
+  }
+
+  /// Has the greeter called with the connection before the request is sent.
+  private func use(_ greeter: Greeter) throws(ControlClientError) {
+    let code = ccurl_set_greeter(
+      handle,
+      { context, connection, _ in
+        guard let context else { return CURL_SOCKOPT_ERROR }
+        Unmanaged<Greeter>.fromOpaque(context).takeUnretainedValue().connection = connection
+        return CURL_SOCKOPT_OK
+      },
+      { context, _, _, _, _ in
+        guard let context else { return CURL_PREREQFUNC_ABORT }
+        let greeter = Unmanaged<Greeter>.fromOpaque(context).takeUnretainedValue()
+        return greeter.greet(greeter.connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+      }, Unmanaged.passUnretained(greeter).toOpaque())
+    try check([code])
   }
 
   private func perform(sending body: ControlClient.Body?, into reply: ReplyBody) throws(ControlClientError) {
@@ -328,6 +348,8 @@ struct Transfer: ~Copyable {
         .connectionClosed,
         "the connection to \(path) was closed before the reply was complete; bobbind may be stopping or too busy. "
           + "The request may have been carried out")
+    case CURLE_ABORTED_BY_CALLBACK:
+      return client.failure(.givenUp, "the request to \(path) was not sent")
     default:
       let reason = String(cString: curl_easy_strerror(code))
       return client.failure(.transport, "the request to \(path) failed: \(reason) (libcurl error \(code.rawValue))")
@@ -339,6 +361,14 @@ struct Transfer: ~Copyable {
     _ = ccurl_get_long(handle, CURLINFO_OS_ERRNO, &number)
     return client.connectFailure(Int32(truncatingIfNeeded: number))
   }
+}
+
+/// What is done with a connection before a request is sent.
+final class Greeter {
+  let greet: (Int32) -> Bool
+  fileprivate var connection: Int32 = -1
+
+  init(_ greet: @escaping (Int32) -> Bool) { self.greet = greet }
 }
 
 /// The place where libcurl reads a body.

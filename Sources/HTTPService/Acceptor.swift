@@ -86,7 +86,7 @@ final class Acceptor: Sendable {
       isUnix ? HTTPClient(try PeerCredentials(of: client)) : HTTPClient(address: ClientAddress(address))
     let socket = ConnectionSocket(try client.duplicate())
     guard let id = core.add(socket, descriptor: number, client: other, core.standing(of: other.credentials)) else {
-      refuse(client)
+      refuse(client, .tooBusy, "503 Service Unavailable")
       core.linger(socket)
       return true
     }
@@ -113,8 +113,15 @@ final class Acceptor: Sendable {
 
   private func handOver(_ id: UInt64) {
     guard let client = silent.withLock({ $0.removeValue(forKey: id) }), let descriptor = client.take() else { return }
-    if let files = PassedFiles.receive(from: descriptor) {
-      core.passedFiles.keep(files, of: id, limit: core.limits.passedFiles)
+    do {
+      if let files = try PassedFiles.receive(from: descriptor) {
+        core.passedFiles.keep(files, of: id, limit: core.limits.passedFiles)
+      }
+    } catch {
+      refuse(descriptor, PassedFiles.Misplaced.response, "400 Bad Request")
+      // It may have sent more, and go on.
+      core.expectUnreadBody(on: id)
+      return core.remove(id)
     }
     add(descriptor, id, address: client.address, length: client.length)
   }
@@ -124,11 +131,11 @@ final class Acceptor: Sendable {
     if !isAdded { core.remove(id) }
   }
 
-  /// Sends the reason, as far as the socket's buffer has room, and closes.
-  private func refuse(_ client: consuming FileDescriptor) {
-    let body = HTTPResponse.tooBusy.body
+  /// Sends the reason, as far as the socket's buffer has room.
+  private func refuse(_ client: borrowing FileDescriptor, _ response: HTTPResponse, _ status: String) {
+    let body = response.body
     let text =
-      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
+      "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
       + HTTPResponse.guardHeaders.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
       + "Connection: close\r\nContent-Length: \(body.count)\r\n\r\n" + String(decoding: body, as: UTF8.self)
     var bytes = Array(text.utf8)

@@ -1,10 +1,12 @@
+import Foundation
+import Glibc
 import Synchronization
 package import SystemSupport
 
 /// Open files that a client has passed over a Unix socket (`SCM_RIGHTS`), for the first request of its connection.
 ///
-/// They come with the first bytes of the connection. The HTTP library reads these without them, so the server looks before it
-/// hands the connection over.
+/// They come with an empty line before the request. The HTTP library drops what comes with the bytes that it reads, so the
+/// server takes the line before it hands the connection over.
 package final class PassedFiles: Sendable {
   package let count: Int
   /// Nil once they were handed out.
@@ -18,11 +20,32 @@ package final class PassedFiles: Sendable {
   /// Hands the files out, in the order in which they were passed; nil the second time.
   package func take() -> ReceivedDescriptors? { files.withLock { $0.take() } }
 
-  /// Takes the files that come with what a connection has to read, which stays there; nil if none do.
-  static func receive(from client: borrowing FileDescriptor) -> PassedFiles? {
-    // Whatever is wrong with them, the request is told that it lacks them.
-    guard let message = try? DescriptorSocket.peek(client, limit: 1), message.descriptors.count > 0 else { return nil }
+  /// Takes the files that come with an empty line (CR LF), and the line.
+  ///
+  /// The line has to go: bytes that descriptors came with end a read, which the library takes for the end of what there is.
+  /// - Returns: Nil if none come.
+  /// - Throws: ``Misplaced``.
+  static func receive(from client: borrowing FileDescriptor) throws(Misplaced) -> PassedFiles? {
+    var line: [UInt8] = [0, 0]
+    let message: DescriptorMessage?
+    do throws(SystemError) { message = try DescriptorSocket.peek(client, limit: line.count) } catch {
+      // Whatever else is wrong with the connection, the library finds it as well.
+      if error.code == .badMessage { throw Misplaced() }
+      return nil
+    }
+    guard let message, message.descriptors.count > 0 else { return nil }
+    guard message.data == Data("\r\n".utf8), recv(client.number, &line, line.count, Int32(MSG_DONTWAIT)) == line.count
+    else { throw Misplaced() }
     return PassedFiles(message.relinquishDescriptors())
+  }
+
+  /// Files that come with something else than an empty line, or too many.
+  struct Misplaced: Error {
+    /// What the client is told.
+    static let response = HTTPResponse.failure(
+      400, code: "bad-descriptor",
+      message: "open files come with an empty line (CR LF) before the request, and at most "
+        + "\(DescriptorSocket.maximumDescriptorCount) at a time")
   }
 }
 

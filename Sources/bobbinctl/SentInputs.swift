@@ -41,21 +41,28 @@ struct SentInputs {
   func pass(
     with document: JobFileInput, to client: ControlClient, query: [URLQueryItem], timeout: Duration
   ) throws(ToolError) -> Reply? {
-    guard case .json = document.body, let socket = try? DescriptorSocket(.connect(toSocketAt: client.socketPath)) else {
-      return nil
-    }
+    guard case .json = document.body else { return nil }
     let files = try opened()
-    // An empty line, which the daemon skips; libcurl writes the request.
-    let numbers = files.map { $0.file.descriptor.number }
-    let isPassed = withExtendedLifetime(files) {
-      (try? socket.send(Data("\r\n".utf8), descriptors: numbers, by: .after(.seconds(30)))) != nil
-    }
-    guard isPassed else { return nil }
     let names = files.map(\.name).joined(separator: ",")
-    let reply = try Reply.received(
-      from: client, "POST", ControlClient.path("v1", "jobs"),
-      query: query + [URLQueryItem(name: "descriptors", value: names)],
-      sending: document.body, over: socket.descriptor.number, timeout: timeout)
+    let numbers = files.map { $0.file.descriptor.number }
+    var isPassed = false
+    let reply: Reply
+    do throws(ToolError) {
+      reply = try withExtendedLifetime(files) { () throws(ToolError) in
+        try Reply.received(
+          from: client, "POST", ControlClient.path("v1", "jobs"),
+          query: query + [URLQueryItem(name: "descriptors", value: names)], sending: document.body,
+          greet: { connection in
+            // With an empty line, which the daemon skips.
+            isPassed = (try? DescriptorSocket.send(Data("\r\n".utf8), descriptors: numbers, over: connection)) != nil
+            return isPassed
+          }, timeout: timeout)
+      }
+    } catch {
+      // A form tells what keeps one from the daemon.
+      if !isPassed { return nil }
+      throw error
+    }
     // The reply to a form is the one that counts, also from a daemon that knows no open files.
     return reply.status == 400 ? nil : reply
   }

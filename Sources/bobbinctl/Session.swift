@@ -81,11 +81,11 @@ struct Reply {
 
   static func received(
     from client: ControlClient, _ method: String, _ path: String, query: [URLQueryItem] = [],
-    sending body: ControlClient.Body?, over connection: Int32? = nil, timeout: Duration
+    sending body: ControlClient.Body?, greet: ((Int32) -> Bool)? = nil, timeout: Duration
   ) throws(ToolError) -> Reply {
     do throws(ControlClientError) {
       let (status, body) = try client.send(
-        method, path, query: query, sending: body, over: connection, timeout: timeout)
+        method, path, query: query, sending: body, greet: greet, timeout: timeout)
       return Reply(status: status, body: body)
     } catch {
       let code: ExitCode =

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import HTTPService
+@testable import HTTPService
 import SystemSupport
 import Testing
 
@@ -38,10 +38,14 @@ struct PassedFilesTests {
     #expect(bodies == ["one two", "none"], "\(text)")
   }
 
-  @Test("They may come with the request itself, and are closed if nobody takes them, or there are too many")
+  @Test("They are closed if nobody takes them, there are too many, or they come with something else")
   func refused() async throws {
-    let request = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-    for (limit, count, expected) in [(0, 1, "none"), (4, 5, "none"), (4, 1, "unreadable")] {
+    let plain = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    let misplaced = String(decoding: PassedFiles.Misplaced.response.body, as: UTF8.self)
+    for (limit, line, count, expected) in [
+      (0, "\r\n", 1, "none"), (4, "\r\n", 5, "none"), (4, "\r\n", 1, "unreadable"), (4, "", 1, misplaced),
+    ] {
+      let request = line + plain
       let fixture = try ServerFixture({ $0.passedFiles = limit }, handler: Self.reader)
       let socket = DescriptorSocket(try .connect(toSocketAt: fixture.path))
       let reader = try FileDescriptor.pipe().split { (reader, writer) throws in
@@ -51,7 +55,7 @@ struct PassedFilesTests {
       let client = RawClient(owning: try socket.descriptor.duplicate())
       try client.limitWaits()
       let text = try await onThread { try client.readToEnd() }
-      #expect(text.hasSuffix("\r\n\r\n\(expected)"), "\(limit) \(count): \(text)")
+      #expect(text.hasSuffix("\r\n\r\n\(expected)"), "\(limit) \(line) \(count): \(text)")
       // No writer is left, in the server either.
       let end = FileDescriptor(owning: reader)
       try end.setNonBlocking(true)

@@ -213,7 +213,7 @@ struct JobSelectionTests {
     let fixture = try DaemonFixture()
     try fixture.start()
     // More final ones than are read at a time, and the one that can't be deleted comes last.
-    let jobs = (0..<4_500).map { #"{"type": "noop", "id": "d\#($0)"}"# }
+    let jobs = (0..<4_500).map { #"{"type": "noop", "id": "job-\#($0)"}"# }
     try await fixture.run(#"{"jobs": [\#(jobs.joined(separator: ","))]}"#)
     try await fixture.run(#"{"type": "noop", "id": "needed"}"#)
     _ = try fixture.submit(
@@ -221,7 +221,7 @@ struct JobSelectionTests {
     var selection = JobSelection(states: [.completed])
     let trial = try await fixture.perform(.delete, onAll: selection, isTrial: true)
     #expect(trial.matched == 4_501 && trial.counts.isEmpty && trial.told.count == 1_000)
-    selection.record.text = "D4"
+    selection.record.text = "JOB-4"
     #expect(try await fixture.perform(.delete, onAll: selection, isTrial: true).matched == 611)
     selection.record.text = nil
     let outcome = try await fixture.perform(.delete, onAll: selection)

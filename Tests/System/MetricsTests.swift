@@ -76,9 +76,9 @@ extension SystemTests {
       func bounds(_ text: String) -> Set<String> {
         Set(text.matches(of: /_bucket\{[^}]*le="([^"]+)"/).map { String($0.1) })
       }
-      #expect(bounds(openText).isSuperset(of: ["0.01", "60.0", "+Inf"]) && !bounds(openText).contains("60"))
+      #expect(bounds(openText).isSuperset(of: ["0.005", "60.0", "+Inf"]) && !bounds(openText).contains("60"))
       #expect(bounds(openText).subtracting(["+Inf"]).allSatisfy { $0.contains(".") || $0.contains("e") })
-      #expect(bounds(text).isSuperset(of: ["0.01", "60", "+Inf"]) && !bounds(text).contains("60.0"))
+      #expect(bounds(text).isSuperset(of: ["0.005", "60", "+Inf"]) && !bounds(text).contains("60.0"))
       #expect(openText.contains(#"{quantile="0.5"}"#))
       #expect(openText.hasSuffix("# EOF\n") && openText.contains("# TYPE bobbin_jobs_finished counter\n"))
       // Its reader of OpenMetrics is that of stored samples, which have times.

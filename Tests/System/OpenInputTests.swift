@@ -19,11 +19,11 @@ extension SystemTests {
     ) async throws -> String? {
       let path = daemon.root.paths.socket
       let reply = try await onThread {
-        let socket = DescriptorSocket(try .connect(toSocketAt: path))
-        try socket.send(Data("\r\n".utf8), descriptors: files)
-        return try ControlClient(socketPath: path).send(
+        try ControlClient(socketPath: path).send(
           "POST", "/v1/jobs", query: [.init(name: "descriptors", value: names), .init(name: "wait", value: "\(wait)")],
-          sending: .json(Data(job.utf8)), over: socket.descriptor.number, timeout: .seconds(90))
+          sending: .json(Data(job.utf8)),
+          greet: { (try? DescriptorSocket.send(Data("\r\n".utf8), descriptors: files, over: $0)) != nil },
+          timeout: .seconds(90))
       }
       return try JSONValue(parsing: Array(reply.body))["error"]?["code"]?.string
     }

@@ -33,7 +33,7 @@ package struct DescriptorSocket: ~Copyable, Sendable {
     }
     while true {
       do {
-        return try sendNow(data, descriptors)
+        return try Self.send(data, descriptors: descriptors, over: descriptor.number)
       } catch  where error.code == .wouldBlock {
         try descriptor.wait(for: Int16(POLLOUT), by: deadline)
       }
@@ -61,7 +61,12 @@ package struct DescriptorSocket: ~Copyable, Sendable {
     }
   }
 
-  private func sendNow(_ data: Data, _ descriptors: [Int32]) throws(SystemError) {
+  /// Sends bytes with descriptors over a Unix socket that somebody else owns.
+  ///
+  /// - Throws: ``SystemError/Code/wouldBlock`` if there is no room.
+  package static func send(
+    _ data: Data, descriptors: [Int32], over number: Int32
+  ) throws(SystemError) {
     let size = descriptors.count * MemoryLayout<Int32>.size
     let control = UnsafeMutableRawBufferPointer.allocate(byteCount: linux_cmsg_space(size), alignment: 16)
     defer { control.deallocate() }
@@ -84,7 +89,7 @@ package struct DescriptorSocket: ~Copyable, Sendable {
           descriptors.withUnsafeBytes { UnsafeMutableRawBufferPointer(start: body, count: size).copyMemory(from: $0) }
         }
         return Swift.Result { () throws(SystemError) -> Void in
-          try systemCall("sendmsg") { sendmsg(descriptor.number, &message, flags) }
+          try systemCall("sendmsg") { sendmsg(number, &message, flags) }
         }
       }
     }
