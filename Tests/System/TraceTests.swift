@@ -85,16 +85,25 @@ extension SystemTests {
         "POST", "/v1/jobs", body: #"{"type": "noop", "traceparent": "00-1"}"#)
       #expect(refused.status == 400 && refused.body["error"]?["code"]?.string == "invalid-job")
 
+      // Who follows is told of it with each job.
+      let text = try await onThread {
+        var text = ""
+        // The stream ends after a minute.
+        while !["own", "header", "member", "callback"].allSatisfy({ text.contains("{\"id\":\"\($0)\"") }) {
+          let piece = pipe.availableData
+          if piece.isEmpty { break }
+          text += String(decoding: piece, as: UTF8.self)
+        }
+        return text
+      }
       #expect(try await daemon.stop() == .exited(code: 0))
-      // Who followed was told of it with each job, and hears the end of the stream.
-      let text = try await onThread { String(decoding: pipe.readDataToEndOfFile(), as: UTF8.self) }
       _ = try await events
       let told = try text.matches(of: /data: (\{"id".*\})/).map {
         try JSONValue(parsing: Array($0.1.utf8), dialect: .json)
       }
       for (id, parent) in [("own", Self.other), ("header", Self.parent), ("member", Self.parent)] {
         let traces = told.filter { $0["id"]?.string == id }.map { $0["traceparent"]?.string }
-        #expect(!traces.isEmpty && traces.allSatisfy { $0 == parent }, "\(id): \(told)")
+        #expect(!traces.isEmpty && traces.allSatisfy { $0 == parent }, "\(id): \(text)")
       }
       let again = try await DaemonProcess.ready(root)
       for (id, parent) in [("own", Self.other), ("plain", Self.parent)] {
