@@ -144,6 +144,7 @@ public struct DaemonProgram: Sendable {
     let paths = paths.placed(by: settings.configuration)
     let model = settings.model
     for warning in model.warnings { journal.log(.warning, "\(warning)") }
+    for warning in settings.configuration.idleSettings { journal.log(.warning, warning) }
     // A service may come later than the daemon, so that this is no mistake.
     let owner = try? FileDescriptor.open(paths.state).status().owner
     for problem in settings.types.compactMap({ $0.socketProblem(daemonUser: owner) }) {
@@ -179,6 +180,7 @@ public struct DaemonProgram: Sendable {
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let paths = paths.placed(by: settings.configuration)
     let log = DaemonLog(journal: .ofService(identifier: name), level: settings.configuration.log.level)
+    for warning in settings.configuration.idleSettings { log.warning(warning) }
     let opening = StoreOpening(paths, settings.configuration, log: log)
     try opening.endOnSignals()
     opening.begin(settings.model) { result in

@@ -109,6 +109,15 @@ package struct Configuration: Sendable, Equatable {
     }
   }
 
+  /// Settings that have no effect beside others, each in words.
+  package var idleSettings: [String] {
+    if store.url.isEmpty || retention.storeSize == 0 { return [] }
+    return [
+      "[Retention] StoreSizeMax has no effect beside [Store] Url: the tables of a server do not shrink when jobs are removed; "
+        + "set ages and counts instead"
+    ]
+  }
+
   /// `[Fleet]`: this host among those that share a database.
   package struct Fleet: Sendable, Equatable {
     /// The name of this host; empty for the system's.

@@ -4,20 +4,22 @@ import ObjectGraph
 
 /// The schedule of the whole fleet, and who runs what: the lead's value, made of the ledger and kept up to date by news.
 package struct Assigner: Sendable {
-  package private(set) var schedule: Schedule
-  private var hosts: HostSlots
-  private var runs = RunBook()
+  package internal(set) var schedule: Schedule
+  var hosts: HostSlots
+  var runs = RunBook()
   var desk = OrderDesk()
   /// Jobs that are to end and of which something is left that only a host can revert, while there is none that could.
-  private var stranded: [ManagedObjectID: Ending] = [:]
+  var stranded: [ManagedObjectID: Ending] = [:]
   /// The jobs that are still to be taken in; nil when all are.
   var loading: Loading?
   /// The round that is being made.
-  private var next = LeadRound(floor: 0)
+  var next = LeadRound(floor: 0)
   /// Jobs that are being cancelled and are not in the schedule, by their names.
-  private var refused: [ManagedObjectID: String] = [:]
+  var refused: [ManagedObjectID: String] = [:]
+  /// Jobs that have other specifications or arguments, and are to be admitted anew with these when news of them come.
+  var rewritten: Set<ManagedObjectID> = []
   /// The event by which a run or a job is told to end, and the reason.
-  private typealias Ending = (event: JobEvent, reason: String?)
+  typealias Ending = (event: JobEvent, reason: String?)
 
   // MARK: Making it
 
@@ -49,7 +51,7 @@ package struct Assigner: Sendable {
       // In quarantine, and cancelled: what it has saved is being reverted.
       enter(job, isHeld: true, at: now)
     } else {
-      admit(job, known: known, isBegun: run != nil || job.attempt > 0, isKnown: isKnown, at: now)
+      admit(job, known: known, isBegun: run != nil || job.isBegun, isKnown: isKnown, at: now)
     }
     if let run {
       runs.note(attempt: run.attempt, of: id)
@@ -80,9 +82,11 @@ package struct Assigner: Sendable {
       // A round may have given it more at the same time.
       next.gone.append(number)
     case .admitted(let jobs, let known):
-      for job in jobs where !job.state.isFinal && !schedule.contains(job.id) && refused[job.id] == nil {
+      for job in jobs {
+        let isRewritten = rewritten.remove(job.id) != nil
+        if job.state.isFinal || isUnrecorded(job.id) || !isRewritten && schedule.contains(job.id) { continue }
         if loading?.putOff(job, isKnown: false) == true { continue }
-        admit(job, known: known, isBegun: job.attempt > 0, at: now)
+        admit(job, known: known, isBegun: job.isBegun, at: now)
       }
     case .ended(let ended): for one in ended { end(one, at: now) }
     case .ordered(let order): desk.receive(order)
@@ -102,12 +106,14 @@ package struct Assigner: Sendable {
     revertStranded(at: now)
   }
 
-  private mutating func revertStranded(at now: Moment) {
+  mutating func revertStranded(at now: Moment) {
     let waiting = stranded
     stranded = [:]
     for (id, ending) in waiting { revert(id, ending, at: now) }
   }
 
+  /// Enters a job, or puts another specification in the place of the one that it had.
+  ///
   /// - Parameters:
   ///   - known: the jobs that it names, as far as they are known.
   ///   - isBegun: true if it has had an attempt; it waits for nothing any more.
@@ -117,29 +123,33 @@ package struct Assigner: Sendable {
   ) {
     let specification = job.specification
     runs.note(job)
-    if let unique = specification.unique, schedule.uniqueOwners[unique] != nil {
+    if let unique = specification.unique, schedule.uniqueOwners[unique] ?? job.id != job.id {
       return refuse(job, "another unfinished job has the unique key \"\(unique)\"")
     }
     var blockers: [NewJob.Blocker] = []
     if !isBegun {
-      do throws(Lack) { blockers = try schedule.blockers(of: specification, known) } catch {
+      do throws(Lack) { blockers = try schedule.blockers(of: specification, desk.unfinished(known)) } catch {
         return refuse(job, error.reason)
       }
     }
-    if schedule.closesCircle(job.name, blockers, batch: specification.batch) {
+    let old = schedule.job(job.id)
+    if schedule.closesCircle(job.name, blockers, batch: specification.batch, of: old?.id) {
       if !isKnown { return refuse(job, "it waits for a job that waits for it") }
       // Its batch was empty when it came, and has members that wait for it.
       blockers.removeAll { if case .batch = $0.subject { true } else { false } }
     }
-    schedule.add(
-      NewJob(
+    let oldPlace = old.flatMap(schedule.place)
+    _ = schedule.replace(
+      with: NewJob(
         id: job.id, file: nil, specification: specification, name: job.name, isHeld: job.state == .held,
         retryTime: job.retryTime, blockers: blockers, age: max(0, now.wall - job.created),
         place: hosts.addNeed(of: job, telling: &schedule, at: now)),
       at: now)
+    hosts.remove(oldPlace, telling: &schedule, at: now)
   }
 
   private mutating func refuse(_ job: FleetJob, _ reason: String) {
+    if schedule.contains(job.id) { return cancel([job.id], .text(reason)) }
     refused[job.id] = job.name
     next.changes.append(JobChange(job.id, .state(.cancelled, .text(reason))))
   }
@@ -150,16 +160,15 @@ package struct Assigner: Sendable {
     let stop = vacate(ended.run, hasWorked: ended.event != .interrupted, at: now)
     let delay = ended.retryTime.map { max(0, $0 - now.wall) } ?? 0
     let lost = schedule.endAttempt(of: id, ended.event, delay: delay, at: now)
-    if let state = schedule.state(of: id), state.isFinal {
-      drop(id, at: now)
-      desk.note(ended.run, endedAs: state)
-    }
+    let state = schedule.state(of: id)
+    desk.note(ended.run, endedAs: state, isReverted: stop?.event == .interrupted && ended.event == .held)
+    if state?.isFinal == true { drop(id, at: now) }
     cancel(lost, .end(of: id))
     // It ended before it was told to.
     if let stop { carryOut((stop.event, stop.reason), of: id, at: now) }
   }
 
-  private mutating func cancel(_ jobs: [ManagedObjectID], _ reason: JobChange.Reason) {
+  mutating func cancel(_ jobs: [ManagedObjectID], _ reason: JobChange.Reason) {
     for id in jobs where schedule.cancel(id) { next.changes.append(JobChange(id, .state(.cancelled, reason))) }
   }
 
@@ -169,152 +178,9 @@ package struct Assigner: Sendable {
     runs.forget(id)
   }
 
-  // MARK: Orders
-
-  /// Obeys and answers the orders whose jobs are not just being ended.
-  package mutating func obeyOrders(at now: Moment) {
-    for order in desk.takeOrders() { obey(order, at: now) }
-  }
-
-  /// Answers questions, as many as leave time for everything else.
-  package mutating func answerQuestions(at now: Moment) { next.answers += desk.answers(from: schedule, at: now) }
-
-  private mutating func obey(_ placed: PlacedOrder, at now: Moment) {
-    let content: OrderAnswer.Content
-    switch placed.order {
-    case .pause(let name, let isPaused):
-      setPaused(isPaused, name, at: now)
-      content = .done
-    case .command(let command, let targets):
-      // Their ends are on record after the next round.
-      if targets.contains(where: { schedule.state(of: $0.job)?.isFinal == true || refused[$0.job] != nil }) {
-        return desk.receive(placed)
-      }
-      let rows = Dictionary(placed.jobs.map { ($0.id, $0) }) { first, _ in first }
-      content = .outcomes(targets.map { obey(command, $0, row: rows[$0.job], at: now) })
-    case .ask: return desk.receive(placed)
-    case .unreadable: content = .unreadable
-    }
-    next.answers.append(placed.answer(content))
-  }
-
-  /// Pauses or resumes a resource; a host that is paused is drained.
-  private mutating func setPaused(_ isPaused: Bool, _ name: Resource.Name, at now: Moment) {
-    guard case .host(let root) = name else { return schedule.setPaused(isPaused, name, at: now) }
-    hosts.setDrained(isPaused, root, telling: &schedule, at: now)
-    if !isPaused { revertStranded(at: now) }
-  }
-
-  private mutating func obey(
-    _ command: JobCommand, _ target: Order.Target, row: FleetJob?, at now: Moment
-  ) -> OrderAnswer.Outcome {
-    let id = target.job
-    guard let row else { return .unknown }
-    let state = schedule.state(of: id) ?? row.state
-    if stranded[id] != nil { return command.isCancel ? .done : .impossible(state) }
-    switch command {
-    case .cancel(let reason):
-      if state == .running { return stop(id, .cancelled, because: reason) ? .done : .impossible(state) }
-      if state.isFinal && state != .quarantined { return .impossible(state) }
-      end(row, reason, at: now)
-    case .hold:
-      if state == .running { return stop(id, .held, because: nil) ? .done : .impossible(state) }
-      guard schedule.hold(id) else { return .impossible(state) }
-      next.changes.append(JobChange(id, .state(.held, nil)))
-    case .release:
-      guard schedule.resume(id, at: now) else { return .impossible(state) }
-      next.changes.append(JobChange(id, .state(.available, nil)))
-    case .setPriority(let priority):
-      guard schedule.setPriority(priority, of: id, at: now) else { return .impossible(state) }
-      next.changes.append(JobChange(id, .priority(priority)))
-    case .retry:
-      guard schedule.forgetTime(of: id) else { return putBack(row, target, from: state, after: .retried, at: now) }
-      _ = schedule.resume(id, at: now)
-      next.changes.append(JobChange(id, .again(attempts: target.attempts)))
-    case .redrive: return putBack(row, target, from: state, after: .redriven, at: now)
-    case .delete: return .impossible(state)
-    }
-    return .done
-  }
-
-  /// Puts a final job back into the schedule.
-  private mutating func putBack(
-    _ row: FleetJob, _ target: Order.Target, from state: JobState, after event: JobEvent, at now: Moment
-  ) -> OrderAnswer.Outcome {
-    guard state.isFinal, state.after(event) != nil else { return .impossible(state) }
-    if let owner = row.specification.unique.flatMap({ schedule.uniqueOwners[$0] }) {
-      return .keyTaken(state, owner: owner)
-    }
-    enter(row, isHeld: false, at: now)
-    next.changes.append(JobChange(row.id, .again(attempts: target.attempts)))
-    return .done
-  }
-
-  /// Enters a job into the schedule once more; it waits for nothing.
-  private mutating func enter(_ row: FleetJob, isHeld: Bool, at now: Moment) {
-    runs.note(row)
-    var specification = row.specification
-    specification.notBefore = nil
-    // A job that is only to be reverted takes no key from others.
-    if isHeld { specification.unique = nil }
-    schedule.add(
-      NewJob(
-        id: row.id, file: nil, specification: specification, name: row.name, isHeld: isHeld,
-        place: hosts.addNeed(of: row, telling: &schedule, at: now)), at: now)
-  }
-
-  /// Tells a run to end; false if an earlier reason outweighs this one.
-  private mutating func stop(_ id: ManagedObjectID, _ event: JobEvent, because reason: String?) -> Bool {
-    guard let run = runs[id] else { return false }
-    if let earlier = runs.stop(of: id)?.event, earlier != .held || event == .held {
-      return event == earlier || event == .cancelled
-    }
-    tell(RunStop(run: run, event: event, reason: reason))
-    return true
-  }
-
-  private mutating func tell(_ stop: RunStop) {
-    runs.tell(stop)
-    next.stops.append(stop)
-  }
-
-  /// Does with a job that does not run what its attempt was told.
-  private mutating func carryOut(_ ending: Ending, of id: ManagedObjectID, at now: Moment) {
-    guard let state = schedule.state(of: id), !state.isFinal else { return }
-    if ending.event != .held { return revert(id, ending, at: now) }
-    if schedule.hold(id) { next.changes.append(JobChange(id, .state(.held, nil))) }
-  }
-
-  /// Cancels a job that does not run.
-  private mutating func end(_ row: FleetJob, _ reason: String, at now: Moment) {
-    if row.isPartial {
-      if !schedule.contains(row.id) { enter(row, isHeld: true, at: now) }
-      revert(row.id, (.cancelled, reason), at: now)
-    } else if schedule.contains(row.id) {
-      cancel([row.id], .text(reason))
-    } else {
-      refused[row.id] = row.name
-      next.changes.append(JobChange(row.id, .state(.cancelled, .text(reason))))
-    }
-  }
-
-  /// Gives a job to a host that is to revert what its checkpoints have saved, and to end it: now, whatever its limits.
-  private mutating func revert(_ id: ManagedObjectID, _ ending: Ending, at now: Moment) {
-    guard let job = schedule.job(id), !job.state.isFinal, job.state != .running else { return }
-    guard let host = hosts.next(meeting: schedule.place(of: job), mustHaveRoom: false), schedule.restart(id, at: now)
-    else {
-      stranded[id] = ending
-      _ = schedule.hold(id)
-      return next.changes.append(JobChange(id, .stop(ending.event, ending.reason)))
-    }
-    let run = assign(id, to: host, at: now)
-    next.runs.append(run)
-    tell(RunStop(run: run, event: ending.event, reason: ending.reason))
-  }
-
   // MARK: Runs
 
-  private mutating func assign(_ id: ManagedObjectID, to host: Int, at now: Moment) -> Run {
+  mutating func assign(_ id: ManagedObjectID, to host: Int, at now: Moment) -> Run {
     let run = runs.nextRun(of: id, on: host)
     begin(run, at: now)
     return run
@@ -335,6 +201,7 @@ package struct Assigner: Sendable {
     for run in lost where runs[run.job] == run {
       let stop = vacate(run, hasWorked: false, at: now)
       _ = schedule.endAttempt(of: run.job, .interrupted, at: now)
+      desk.note(run, endedAs: .available, isReverted: false)
       if let stop { carryOut((stop.event, stop.reason), of: run.job, at: now) }
     }
   }

@@ -152,6 +152,13 @@ package struct LeadRound: Sendable {
     runs.isEmpty && changes.isEmpty && stops.isEmpty && answers.isEmpty && gone.isEmpty
   }
 
+  /// The jobs that it deletes, as far as nobody needs their records.
+  package var deleted: [FinalJob] {
+    changes.compactMap { change in
+      if case .deleted(let name) = change.kind { FinalJob(id: change.job, name: name) } else { nil }
+    }
+  }
+
   /// The hosts for which there is something in it.
   var addressees: Set<Int> {
     Set(runs.map(\.host)).union(stops.map(\.run.host)).union(answers.map(\.host))

@@ -28,7 +28,7 @@ package struct FleetJob: Sendable {
   package let name: String
   package var specification: JobSpecification
   /// The place where it has to run; nil for any host.
-  package let place: String?
+  package var place: String?
   /// The moment of its admission, in milliseconds of the server's clock.
   package var created: Int64
   /// Its state as it was last saved; whether it runs is told by its ``Run``.
@@ -59,6 +59,9 @@ package struct FleetJob: Sendable {
     self.place = place
     self.created = created
   }
+
+  /// True if it has had an attempt with this specification; it waits for nothing any more.
+  package var isBegun: Bool { attempt > specification.earlierAttempts }
 }
 
 /// An assignment: this host makes this attempt at this job. It is on record before a handler starts.

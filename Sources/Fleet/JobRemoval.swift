@@ -19,6 +19,13 @@ struct NamedJobs: Sendable {
 
   func contains(_ name: String) -> Bool { counts[name] != nil }
 
+  /// A job that names the one of a name; nil if none does.
+  ///
+  /// - Complexity: O(n) in the jobs that name others, if one does.
+  func dependent(on name: String) -> ManagedObjectID? {
+    contains(name) ? names.first { $0.value.contains(name) }?.key : nil
+  }
+
   /// Notes the jobs that an unfinished one names.
   mutating func add(_ new: [String], by id: ManagedObjectID) {
     drop(id)

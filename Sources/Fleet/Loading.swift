@@ -34,7 +34,7 @@ struct Loading: Sendable {
     let needsNobody =
       specification.after.isEmpty && specification.afterAny.isEmpty && specification.afterBatch == nil
       && specification.unique == nil
-    if needsNobody || job.attempt > 0 || job.state.isFinal { return false }
+    if needsNobody || job.isBegun || job.state.isFinal { return false }
     late.append(LateJob(job: job, isKnown: isKnown))
     return true
   }

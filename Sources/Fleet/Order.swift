@@ -45,6 +45,9 @@ package enum Order: Sendable, Equatable {
 
   case pause(Resource.Name, Bool)
   case command(JobCommand, [Target])
+  /// Specifications that take the place of known jobs'; together, when nothing is left of what they replace.
+  case replace([JobReplacement])
+  case edit(ArgumentChange)
   /// A question, for whose answer somebody waits until a time of the fleet.
   case ask(Question, until: Int64)
   /// An order that only a newer release understands.
@@ -54,6 +57,8 @@ package enum Order: Sendable, Equatable {
   package var jobs: [ManagedObjectID] {
     switch self {
     case .command(_, let targets): targets.map(\.job)
+    case .replace(let replacements): replacements.map(\.job)
+    case .edit(let change): [change.job]
     case .pause, .ask, .unreadable: []
     }
   }
@@ -95,6 +100,10 @@ package struct OrderAnswer: Sendable, Equatable {
     case impossible(JobState)
     /// Another unfinished job has its unique key.
     case keyTaken(JobState, owner: ManagedObjectID)
+    /// An unfinished job names it.
+    case needed(JobState, by: ManagedObjectID)
+    /// A part of its work is in the store.
+    case begun
   }
 
   package enum Content: Sendable, Equatable {
@@ -136,7 +145,8 @@ package struct OrderAnswer: Sendable, Equatable {
 /// The lead's order to end a run, which stands beside it until it has ended.
 package struct RunStop: Sendable, Hashable {
   package let run: Run
-  /// ``JobEvent/cancelled`` or ``JobEvent/held``, or ``JobEvent/gaveUp`` for what an earlier attempt has decided.
+  /// ``JobEvent/cancelled`` or ``JobEvent/held``, ``JobEvent/gaveUp`` for what an earlier attempt has decided, or
+  /// ``JobEvent/interrupted`` if the job is to be reverted, and held, since another specification takes its place.
   package let event: JobEvent
   package let reason: String?
 
@@ -163,6 +173,12 @@ package struct JobChange: Sendable, Equatable {
     case priority(Int)
     /// It is put back, or need not wait for its next attempt, with so many attempts from now on.
     case again(attempts: Int)
+    /// It has another specification, and runs anew; news of it come.
+    case replaced(JobReplacement, isHeld: Bool)
+    /// It has other arguments; news of it come.
+    case edited(ArgumentChange)
+    /// It is deleted with all that is its own, unless somebody still needs its record.
+    case deleted(name: String)
   }
 
   package let job: ManagedObjectID

@@ -20,11 +20,10 @@ struct OrderDesk: Sendable {
     if case .ask = placed.order { questions.append(placed) } else { orders.append(placed) }
   }
 
-  /// Hands out the orders; those that can't be obeyed yet are to be received once more.
-  mutating func takeOrders() -> [PlacedOrder] {
-    defer { orders = [] }
-    return orders
-  }
+  var orderCount: Int { orders.count }
+
+  /// Hands out the first order; one that can't be obeyed yet is to be received once more.
+  mutating func takeOrder() -> PlacedOrder? { orders.isEmpty ? nil : orders.removeFirst() }
 
   /// Takes the rows of orders as they are on record now, and drops orders that are not any more.
   mutating func renew(_ recorded: [PlacedOrder]) {
@@ -34,6 +33,20 @@ struct OrderDesk: Sendable {
   /// The jobs that the orders name.
   var jobs: Set<ManagedObjectID> { Set(orders.lazy.flatMap(\.order.jobs)) }
 
+  /// The jobs that are to be replaced, which are unfinished from then on, whatever their records say.
+  var unfinished: Set<ManagedObjectID> {
+    var jobs: Set<ManagedObjectID> = []
+    for order in orders { if case .replace(let new) = order.order { jobs.formUnion(new.lazy.map(\.job)) } }
+    return jobs
+  }
+
+  /// The jobs of some names as they are once orders are obeyed.
+  func unfinished(_ known: [String: NamedJob]) -> [String: NamedJob] {
+    if orders.isEmpty || known.isEmpty { return known }
+    let unfinished = unfinished
+    return known.mapValues { unfinished.contains($0.id) ? NamedJob(id: $0.id, state: .available) : $0 }
+  }
+
   // MARK: Rows
 
   /// Notes that jobs have ended since the rows of orders were read.
@@ -41,11 +54,22 @@ struct OrderDesk: Sendable {
     note { job in if let end = ends[job.id] { job.state = end } }
   }
 
-  /// Notes that an attempt has ended a job since the rows of orders were read, with all that it may have left.
-  mutating func note(_ run: Run, endedAs state: JobState) {
+  /// Notes that an attempt has ended since the rows of orders were read, and may have left something.
+  mutating func note(_ run: Run, endedAs state: JobState?, isReverted: Bool) {
     note { job in
       if job.id != run.job { return }
-      (job.state, job.attempt, job.isPartial) = (state, run.attempt, false)
+      job.attempt = run.attempt
+      if let state, state.isFinal { job.state = state }
+      job.isPartial = !isReverted && (state?.isFinal != true || state == .quarantined)
+    }
+  }
+
+  /// Notes that a job is replaced, in the rows that other orders have of it.
+  mutating func note(_ replacement: JobReplacement) {
+    note { job in
+      if job.id != replacement.job { return }
+      (job.specification, job.isPartial) = (replacement.specification, false)
+      if job.state.isFinal { job.state = .available }
     }
   }
 

@@ -20,6 +20,9 @@ struct RunBook: Sendable {
     Run(job: job, host: host, attempt: (lastAttempts[job] ?? 0) + 1)
   }
 
+  /// The number of a job's last attempt; 0 if it has had none, or is not known here.
+  func lastAttempt(of job: ManagedObjectID) -> Int { lastAttempts[job] ?? 0 }
+
   /// Enters a run.
   mutating func begin(_ run: Run) {
     runs[run.job] = run
@@ -46,6 +49,9 @@ struct RunBook: Sendable {
 
   /// True if an unfinished job names the one of a name.
   func names(_ name: String) -> Bool { named.contains(name) }
+
+  /// An unfinished job that names the one of a name; nil if none does.
+  func dependent(on name: String) -> ManagedObjectID? { named.dependent(on: name) }
 
   /// Drops what is known of a job that has no run.
   mutating func forget(_ job: ManagedObjectID) {

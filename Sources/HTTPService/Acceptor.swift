@@ -86,7 +86,7 @@ final class Acceptor: Sendable {
       isUnix ? HTTPClient(try PeerCredentials(of: client)) : HTTPClient(address: ClientAddress(address))
     let socket = ConnectionSocket(try client.duplicate())
     guard let id = core.add(socket, descriptor: number, client: other, core.standing(of: other.credentials)) else {
-      refuse(client, .tooBusy, "503 Service Unavailable")
+      refuse(client, with: .tooBusy, "503 Service Unavailable")
       core.linger(socket)
       return true
     }
@@ -118,7 +118,7 @@ final class Acceptor: Sendable {
         core.passedFiles.keep(files, of: id, limit: core.limits.passedFiles)
       }
     } catch {
-      refuse(descriptor, PassedFiles.Misplaced.response, "400 Bad Request")
+      refuse(descriptor, with: PassedFiles.Misplaced.response, "400 Bad Request")
       // It may have sent more, and go on.
       core.expectUnreadBody(on: id)
       return core.remove(id)
@@ -132,7 +132,7 @@ final class Acceptor: Sendable {
   }
 
   /// Sends the reason, as far as the socket's buffer has room.
-  private func refuse(_ client: borrowing FileDescriptor, _ response: HTTPResponse, _ status: String) {
+  private func refuse(_ client: borrowing FileDescriptor, with response: HTTPResponse, _ status: String) {
     let body = response.body
     let text =
       "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"

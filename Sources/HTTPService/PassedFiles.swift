@@ -41,7 +41,7 @@ package final class PassedFiles: Sendable {
 
   /// Files that come with something else than an empty line, or too many.
   struct Misplaced: Error {
-    /// What the client is told.
+    /// The reply that tells the client.
     static let response = HTTPResponse.failure(
       400, code: "bad-descriptor",
       message: "open files come with an empty line (CR LF) before the request, and at most "

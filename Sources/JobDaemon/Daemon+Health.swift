@@ -2,6 +2,7 @@ package import Foundation
 import JobSchedule
 import ObjectGraph
 import SystemSupport
+import Timetable
 
 /// The daemon's account of itself, for its clients and for the service manager.
 extension Daemon {
@@ -73,6 +74,14 @@ extension Daemon {
     if isAway { intake.pause(.databaseAway) } else { intake.resume(.databaseAway) }
     if !isAway { scheduler.beginAssigned() }
     tellStatus()
+  }
+
+  /// Tells of moments of a schedule at which nothing fired.
+  func tell(of missed: Timetable.Missed) {
+    meter.noteMissed(by: missed.last.schedule)
+    let notice = Notice(missed)
+    log.warning(notice.text, as: .scheduleMissed, fields: [("BOBBIN_SCHEDULE", missed.last.schedule)])
+    notices.tell([notice])
   }
 
   /// Claims no files until the store can be written again.

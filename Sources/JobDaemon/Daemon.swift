@@ -196,7 +196,7 @@ package final class Daemon: Sendable {
     copier = StoreCopier(coordinator, log: log) { events.send(.copyChanged) }
     schedules = Schedules(
       FiringDesk(main: main, spool: spool, intake: intake, scheduler: scheduler), folder: paths.state,
-      spoolName: spoolName, events: events, log: log)
+      spoolName: spoolName, pauses: membership?.schedulePauses, events: events, log: log)
     fleetJobs = membership.map { [main, releaser, waiters, scheduler, log] membership in
       FleetJobs(
         main: main, scheduler: scheduler, releaser: releaser, waiters: waiters, intake: intake, notices: notices,
@@ -374,13 +374,12 @@ package final class Daemon: Sendable {
     case .outcomesKnown: fleetJobs?.readOutcomes()
     case .leads: retention.runSoon()
     case .endedInFleet(let counts): retention.note(counts)
-    case .scheduleMissed(let missed):
-      meter.noteMissed(by: missed.last.schedule)
-      let notice = Notice(missed)
-      log.warning(notice.text, as: .scheduleMissed, fields: [("BOBBIN_SCHEDULE", missed.last.schedule)])
-      notices.tell([notice])
+    case .scheduleMissed(let missed): tell(of: missed)
     case .firingRefused(let firing, let reason): notices.tell([Notice(refused: firing, because: reason)])
-    case .pausesChanged, .heldTypesChanged, .hotFoldersChanged, .copyChanged: tellStatus()
+    case .pausesChanged:
+      schedules.notePauses()
+      tellStatus()
+    case .heldTypesChanged, .hotFoldersChanged, .copyChanged: tellStatus()
     case .fatal(let failure): onFatal(failure)
     }
   }

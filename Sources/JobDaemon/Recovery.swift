@@ -1,3 +1,4 @@
+import Fleet
 import Foundation
 import JobSchedule
 import Jobs
@@ -187,7 +188,7 @@ struct Recovery {
       if event == .held {
         job.currentState = .held
         // It is; told again at the next start, it would be held though it was released meanwhile.
-        if job.stopReason != JobControl.replacingReason { job.setPendingStop(nil) }
+        if job.stopReason != JobReplacement.reason { job.setPendingStop(nil) }
       }
     }
     new.age = job.createdAt.map { max(0, Int64(-$0.timeIntervalSinceNow * 1000)) } ?? 0

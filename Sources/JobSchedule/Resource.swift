@@ -13,6 +13,8 @@ package struct Resource: Sendable {
     case place(String)
     /// A host of a fleet, by the root of its spool; the schedule has none, but whoever gives hosts their jobs pauses one.
     case host(String)
+    /// A schedule of a fleet's hosts, which only they know.
+    case schedule(String)
     /// A file whose jobs start when all of them are admitted.
     case file(String)
   }
@@ -56,7 +58,7 @@ package struct Resource: Sendable {
     case .key: return true
     // One that is free is made anew as such.
     case .place, .file: return !isFull
-    case .queue, .type, .host: return concurrent == nil && rate == nil && !isFull
+    case .queue, .type, .host, .schedule: return concurrent == nil && rate == nil && !isFull
     }
   }
 
@@ -110,6 +112,7 @@ extension Resource.Name: CustomStringConvertible {
     case .key(let key): "the limit \"\(key)\""
     case .place(let place): "the place \"\(place)\""
     case .host(let root): "the host \"\(root)\""
+    case .schedule(let name): "the schedule \"\(name)\""
     case .file(let name): "the file \(name)"
     }
   }
@@ -117,7 +120,7 @@ extension Resource.Name: CustomStringConvertible {
   var isQueueOrType: Bool {
     switch self {
     case .queue, .type: true
-    case .everything, .key, .place, .host, .file: false
+    case .everything, .key, .place, .host, .schedule, .file: false
     }
   }
 
@@ -133,7 +136,7 @@ extension Resource.Name: CustomStringConvertible {
     case .everything: ("all", "")
     case .queue(let name): ("queue", name)
     case .type(let name): ("type", name)
-    case .key, .place, .host, .file: nil
+    case .key, .place, .host, .schedule, .file: nil
     }
   }
 }

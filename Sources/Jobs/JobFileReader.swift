@@ -219,9 +219,10 @@ extension JobFileReader {
     if let limit = object["limit"] { job.limit = try self.limit(limit, path + ["limit"]) }
     if let place = object["place"] { job.place = try text(place, path + ["place"], limit: 400) }
     job.trace = try trace(object, path)
-    // These two are keys of records only.
+    // These are keys of records only.
     if let identity = object["madeOf"] { job.madeOf = try text(identity, path + ["madeOf"], limit: 200) }
     if let files = object["replacements"] { job.replacements = try ids(files, path + ["replacements"]) }
+    job.earlierAttempts = object["earlierAttempts"]?.integer.flatMap { Int(exactly: $0) } ?? 0
   }
 
   /// The keys `traceparent` and `tracestate`.

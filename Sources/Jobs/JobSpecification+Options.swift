@@ -3,7 +3,7 @@ import TextSupport
 
 extension JobSpecification {
   /// Those among ``options`` that no file can have.
-  package static let ownKeys = ["madeOf", "replacements"]
+  package static let ownKeys = ["madeOf", "replacements", "earlierAttempts"]
 
   /// The keys of a job file that the job's record keeps as text, beside its attributes; nil if there are none.
   package var options: String? {
@@ -33,6 +33,7 @@ extension JobSpecification {
     }
     if let madeOf { object["madeOf"] = .string(madeOf) }
     if !replacements.isEmpty { object["replacements"] = .array(replacements.map(JSONValue.string)) }
+    if earlierAttempts > 0 { object["earlierAttempts"] = .integer(Int64(earlierAttempts)) }
     return object.isEmpty ? nil : JSONValue.object(object).serialized()
   }
 

@@ -43,6 +43,8 @@ public struct JobSpecification: Sendable, Hashable {
   public var replaces = false
   /// The identities of the last files that have replaced it, or made it and would have replaced it: each does so once.
   package var replacements: [String] = []
+  /// The attempts that a job of a fleet had before it got this specification; numbers of attempts go on.
+  package var earlierAttempts = 0
   /// The identity of the file that the daemon has made the ID of; nil if people gave the ID.
   package var madeOf: String?
   /// The handler's arguments, which it checks before the job is admitted.

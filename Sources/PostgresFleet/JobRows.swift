@@ -152,15 +152,17 @@ struct JobRows: Sendable {
     specification.batch = optional(10)
     // A record that somebody has made unreadable is reported when the job starts.
     if let options = optional(11), (try? specification.readOptions(options)) == nil { specification = plain }
-    let attempt = Int(integer(6))
-    let due = date(9)
-    if attempt == 0 { specification.notBefore = due.map { Date(timeIntervalSinceReferenceDate: $0) } }
     var job = FleetJob(
       id: id(integer(0)), name: text(1), specification: specification, place: optional(12),
       created: date(8).map(Self.milliseconds) ?? 0)
     job.state = JobState(rawValue: text(5)) ?? .held
-    job.attempt = attempt
-    if attempt > 0 { job.retryTime = due.map(Self.milliseconds) }
+    job.attempt = Int(integer(6))
+    let due = date(9)
+    if job.isBegun {
+      job.retryTime = due.map(Self.milliseconds)
+    } else {
+      job.specification.notBefore = due.map { Date(timeIntervalSinceReferenceDate: $0) }
+    }
     job.file = optional(13)
     job.submitter = integer(14)
     job.spool = optional(15)
@@ -207,7 +209,7 @@ struct JobRows: Sendable {
     return Request(
       """
       WITH noted AS (UPDATE "Job" AS j SET "attempt" = e.attempt, "dueAt" = e.due, \
-      "state" = CASE WHEN j."state" = 'quarantined' AND e.state = 'available' THEN j."state" ELSE e.state END, \
+      "state" = CASE WHEN j."state" IN ('quarantined', 'held') AND e.state = 'available' THEN j."state" ELSE e.state END, \
       "finishedAt" = \(finished("e.state")), _version = j._version + 1, \
       "maxAttempts" = j."maxAttempts" + CASE WHEN e.state IN ('available', 'held') THEN 1 ELSE 0 END \
       FROM unnest($1, $2, $3, $4) AS e (job, attempt, state, due) WHERE j._key = e.job RETURNING 1) \
@@ -216,6 +218,7 @@ struct JobRows: Sendable {
   }
 
   /// Has jobs that are to run again keep what their runs were told, until the lead has done it: it may die before.
+  /// An order to replace a job stays on record itself.
   static func keepStops(of ended: [EndedRun]) -> [Request] {
     let returned = ended.filter { $0.event == .interrupted || $0.event == .failed }
     if returned.isEmpty { return [] }
@@ -223,12 +226,17 @@ struct JobRows: Sendable {
       Request(
         """
         UPDATE "Job" AS j SET \(told(event: "r.stop", reason: "coalesce(r.reason, j.\"stopReason\")")) \
-        FROM _run AS r WHERE r.job = j._key AND r.job = ANY($1) AND r.stop IS NOT NULL
+        FROM _run AS r WHERE r.job = j._key AND r.job = ANY($1) AND r.stop <> '\(JobEvent.interrupted.rawValue)'
         """, [.keys(returned.map(\.run.job.key))])
     ]
   }
 
-  /// Records what the lead has decided, in its order.
+  /// The part of an order to a run that holds for its job: that it is to be replaced is told anew.
+  private static func kept(_ column: String) -> String {
+    "CASE WHEN stop <> '\(JobEvent.interrupted.rawValue)' THEN \(column) END"
+  }
+
+  /// Records what the lead has decided, in its order; jobs that are deleted are left to ``remove(_:)``.
   static func record(_ changes: [JobChange]) -> [Request] {
     var requests: [Request] = []
     var rest = changes[...]
@@ -237,7 +245,12 @@ struct JobRows: Sendable {
       rest = rest.dropFirst(same.count)
       // Of several for one job the last counts.
       let last = Dictionary(same.map { ($0.job.key, $0) }) { _, last in last }.values.sorted { $0.job.key < $1.job.key }
-      requests.append(record(alike: last))
+      switch first.kind {
+      case .replaced: requests += replace(last)
+      case .edited: requests += edit(last)
+      case .deleted: break
+      case .state, .stop, .priority, .again: requests.append(record(alike: last))
+      }
     }
     return requests
   }
@@ -257,6 +270,7 @@ struct JobRows: Sendable {
       case .stop(let event, let text): (state, reason) = (event.rawValue, text)
       case .priority(let priority): number = Int64(priority)
       case .again(let attempts): number = Int64(attempts)
+      case .replaced, .edited, .deleted: continue
       }
       if let state { states.append(state) } else { states.appendNull() }
       if let reason { reasons.append(reason.storable) } else { reasons.appendNull() }
@@ -294,7 +308,8 @@ struct JobRows: Sendable {
   static func deleteRuns(ofHosts hosts: String, _ values: [SQLBinding]) -> Request {
     Request(
       """
-      WITH lost AS (DELETE FROM _run WHERE host IN (\(hosts)) RETURNING job, host, attempt, stop, reason), \
+      WITH gone AS (DELETE FROM _run WHERE host IN (\(hosts)) RETURNING *), \
+      lost AS (SELECT job, host, attempt, \(kept("stop")) AS stop, \(kept("reason")) AS reason FROM gone), \
       counted AS (INSERT INTO _loss AS c (job, count) SELECT job, 1 FROM lost \
       ON CONFLICT (job) DO UPDATE SET count = c.count + 1 RETURNING job, count), \
       noted AS (UPDATE "Job" AS j SET "attempt" = l.attempt, _version = j._version + 1, \
@@ -316,6 +331,9 @@ extension JobChange.Kind {
     case .stop: "stop"
     case .priority: "priority"
     case .again: "again"
+    case .replaced: "replaced"
+    case .edited: "edited"
+    case .deleted: "deleted"
     }
   }
 
@@ -340,6 +358,7 @@ extension JobChange.Kind {
       "startedAt" = \(JobRows.keptIfUnfinished("startedAt")), "file" = \(JobRows.keptIfUnfinished("file")), \
       "finishedAt" = NULL
       """
+    case .replaced, .edited, .deleted: ""
     }
   }
 

@@ -264,7 +264,7 @@ enum LedgerStatements {
       Request(
         """
         UPDATE "Job" AS j SET \(JobRows.told(event: "s.stop", reason: "s.reason")), _version = j._version + 1 \
-        FROM \(told) WHERE j._key = s.job AND j."state" NOT IN (\(JobRows.finalStates)) \
+        FROM \(told) WHERE j._key = s.job AND j."state" NOT IN (\(JobRows.finalStates)) AND s.stop <> 'interrupted' \
         AND NOT EXISTS (SELECT 1 FROM _run AS r WHERE \(isRun))
         """, parameters),
     ]

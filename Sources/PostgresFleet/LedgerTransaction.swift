@@ -292,6 +292,8 @@ struct LedgerTransaction {
     if !round.runs.isEmpty { statements.append(LedgerStatements.assign(round.runs)) }
     if !round.stops.isEmpty { statements += LedgerStatements.stop(round.stops) }
     if !round.answers.isEmpty { statements.append(LedgerStatements.answer(round.answers)) }
+    // Behind the answers: a record stays while an order for it has none.
+    if !round.deleted.isEmpty { statements.append(JobRows.remove(round.deleted)) }
     // Last, so that the rows that come with orders know of these changes.
     let reading = [LedgerStatements.readHorizon, Self.takeNews(above: round.floor)]
     let results = Array(try commit(statements + reading)[statements.count...])

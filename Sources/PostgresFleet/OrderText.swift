@@ -23,6 +23,12 @@ enum OrderText {
       object["value"] = value
       object["jobs"] = .array(targets.map { .integer($0.job.key) })
       object["attempts"] = .array(targets.map { .integer(Int64($0.attempts)) })
+    case .replace(let replacements):
+      object["order"] = .string("replace")
+      object["replacements"] = .array(replacements.map(JSONValue.init))
+    case .edit(let change):
+      object["order"] = .string("edit")
+      object["change"] = JSONValue(change)
     case .ask(let question, let until):
       object["until"] = .integer(until)
       write(question, into: &object)
@@ -81,6 +87,11 @@ enum OrderText {
     case "explain", "find", "resources":
       guard let until = object["until"]?.integer, let question = question(name, object, id: id) else { return nil }
       return .ask(question, until: until)
+    case "replace":
+      let given = object["replacements"]?.array ?? []
+      let read = given.compactMap { JobReplacement($0, id: id) }
+      return read.isEmpty || read.count < given.count ? nil : .replace(read)
+    case "edit": return object["change"].flatMap { ArgumentChange($0, id: id) }.map { .edit($0) }
     default:
       guard let command = command(name, object["value"]), let jobs = object["jobs"]?.array,
         let attempts = object["attempts"]?.array, jobs.count == attempts.count
@@ -153,6 +164,9 @@ enum OrderText {
     case .impossible(let state): .array([.string("impossible"), .string(state.rawValue)])
     case .keyTaken(let state, let owner):
       .array([.string("key-taken"), .string(state.rawValue), .integer(owner.key)])
+    case .needed(let state, let dependent):
+      .array([.string("needed"), .string(state.rawValue), .integer(dependent.key)])
+    case .begun: .array([.string("begun")])
     }
   }
 
@@ -195,6 +209,8 @@ enum OrderText {
     case "unknown": return .unknown
     case "impossible": return state.map { .impossible($0) }
     case "key-taken": return state.map { .keyTaken($0, owner: id(parts.last?.integer ?? 0)) }
+    case "needed": return state.map { .needed($0, by: id(parts.last?.integer ?? 0)) }
+    case "begun": return .begun
     default: return nil
     }
   }
@@ -286,6 +302,7 @@ enum OrderText {
     case .key(let name): ("key", name)
     case .place(let name): ("place", name)
     case .host(let name): ("host", name)
+    case .schedule(let name): ("schedule", name)
     case .file(let name): ("file", name)
     }
   }
@@ -299,6 +316,7 @@ enum OrderText {
     case "key": .key(name)
     case "place": .place(name)
     case "host": .host(name)
+    case "schedule": .schedule(name)
     case "file": .file(name)
     default: nil
     }

@@ -213,15 +213,17 @@ package struct CommandReply: Decodable, Sendable {
     package let uniqueOwner: String?
     /// The unfinished job that names it, if that makes the command impossible.
     package let neededBy: String?
+    /// The spool in which its file may still lie, if that makes the command impossible; empty if nobody knows.
+    package let awaitedBy: String?
     /// The IDs of jobs that may be meant, if there are several.
     package let candidates: [String]?
 
     package init(
       id: String, result: Result, state: JobReply.State? = nil, uniqueOwner: String? = nil, neededBy: String? = nil,
-      candidates: [String]? = nil
+      awaitedBy: String? = nil, candidates: [String]? = nil
     ) {
       (self.id, self.result, self.state, self.uniqueOwner) = (id, result, state, uniqueOwner)
-      (self.neededBy, self.candidates) = (neededBy, candidates)
+      (self.neededBy, self.awaitedBy, self.candidates) = (neededBy, awaitedBy, candidates)
     }
 
     /// The document; fields that are nil are left out.
@@ -230,6 +232,7 @@ package struct CommandReply: Decodable, Sendable {
       if let state { object["state"] = .string(state.rawValue) }
       if let uniqueOwner { object["uniqueOwner"] = .string(uniqueOwner) }
       if let neededBy { object["neededBy"] = .string(neededBy) }
+      if let awaitedBy { object["awaitedBy"] = .string(awaitedBy) }
       if let candidates { object["candidates"] = .array(candidates.map(JSONValue.string)) }
       return .object(object)
     }

@@ -212,6 +212,12 @@ package struct Timetable: Sendable {
     entries[firing.schedule] = entry
   }
 
+  /// Notes that another host has submitted the jobs of a firing, unless a later one is known.
+  package mutating func note(firingElsewhere firing: Firing) {
+    guard let entry = entries[firing.schedule], entry.fired.map({ $0.time < firing.time }) ?? true else { return }
+    entries[firing.schedule]?.fired = firing
+  }
+
   /// Keeps a schedule from firing, or ends that; what was due meanwhile doesn't fire. False if there is no such schedule.
   package mutating func setPaused(_ isPaused: Bool, _ name: String, at time: Int64) -> Bool {
     guard let entry = entries[name] else { return false }

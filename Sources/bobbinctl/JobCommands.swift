@@ -133,6 +133,10 @@ struct JobCommand: Sendable {
     if let dependent = job.neededBy {
       return "the job \"\(job.id)\" can't be \(participle): the unfinished job \"\(dependent)\" names it"
     }
+    if let spool = job.awaitedBy {
+      return "the job \"\(job.id)\" can't be \(participle): the host \(spool) may still have its file; "
+        + "try again when it is there"
+    }
     return switch (job.result, job.uniqueOwner) {
     case (.notFound, _): "there is no job \"\(job.id)\""
     case (.ambiguous, _):

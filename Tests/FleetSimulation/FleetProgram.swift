@@ -57,6 +57,9 @@ package struct FleetProgram: Sendable {
     case hold(job: Int, Bool)
     case retry(job: Int)
     case priority(job: Int, Int)
+    /// Replaces a job by one of another priority.
+    case replace(job: Int, priority: Int)
+    case delete(job: Int)
   }
 
   /// A job; its number is its name.
@@ -198,7 +201,45 @@ extension FleetProgram {
         add(.failover(losing: random.time(0..<Int(Self.longestLoss))), at: random.time(200..<6_000))
       }
     }
+    rewrite(&random, jobCount: count)
     steps.sort { $0.time < $1.time }
+  }
+
+  /// Adds wishes that change jobs as a whole.
+  private mutating func rewrite(_ random: inout RandomSource, jobCount: Int) {
+    if random.chance(35) {
+      for _ in 0..<random.number(1..<5) {
+        let wish = Wish.replace(job: random.number(0..<jobCount), priority: random.number(-1..<2))
+        add(.order(machine: random.number(0..<machines), wish), at: random.time(200..<7_000))
+      }
+    }
+    // A job that a failover has lost, and that comes again, would wait for what was deleted meanwhile.
+    let isStable = !steps.contains { if case .failover = $0.action { true } else { false } }
+    if isStable, random.chance(25) {
+      for _ in 0..<random.number(1..<4) {
+        let wish = Wish.delete(job: random.number(0..<jobCount))
+        add(.order(machine: random.number(0..<machines), wish), at: random.time(1_000..<7_000))
+      }
+    }
+  }
+
+  /// True if records of jobs go.
+  var removesJobs: Bool {
+    steps.contains { step in
+      switch step.action {
+      case .remove, .order(_, .delete): true
+      default: false
+      }
+    }
+  }
+
+  /// The names of jobs that are replaced, and of those that are put back.
+  var rewrittenJobs: Set<String> { jobs(of: { if case .replace(let job, _) = $0 { job } else { nil } }) }
+
+  var retriedJobs: Set<String> { jobs(of: { if case .retry(let job) = $0 { job } else { nil } }) }
+
+  private func jobs(of wish: (Wish) -> Int?) -> Set<String> {
+    Set(steps.compactMap { if case .order(_, let one) = $0.action { wish(one).map { "job\($0)" } } else { nil } })
   }
 
   /// Makes a large fleet, in which hosts die, the lead among them, and nothing else happens.

@@ -14,6 +14,7 @@ extension FleetWorld {
       machine.spool += files
       judge.noteAccepted(files)
       deliver(.admit(files), to: machine)
+    case .order(_, .delete(let job)) where !removableJobs.contains { $0.id == Self.id(job) }: break
     case .order(let number, let wish): give(wish, to: machines[number])
     case .kill(let number, let restart): kill(machines[number], restart: restart)
     case .killLead(let restart):
@@ -56,11 +57,15 @@ extension FleetWorld {
     machines[0].spool += judge.noteFailover(self)
   }
 
-  /// Has the lead remove the final jobs whose files are not to be admitted again, and which no job names that the lead does
-  /// not know yet: it could not tell these from jobs that are still to come.
+  /// Has the lead remove final jobs.
   private func removeFinalJobs() {
     let machine = machines.first { $0.process.map { !$0.isDead && $0.member?.lead?.assigner != nil } ?? false }
-    guard let machine else { return }
+    if let machine { deliver(.remove(removableJobs), to: machine) }
+  }
+
+  /// The final jobs whose files are not to be admitted again, and which no job names that the lead does not know yet: it could
+  /// not tell these from jobs that are still to come.
+  private var removableJobs: [FinalJob] {
     let unread = ledger.inbox.all(for: 0).flatMap { _, news -> [ManagedObjectID] in
       if case .admitted(let jobs, _) = news { jobs.map(\.id) } else { [] }
     }
@@ -71,7 +76,7 @@ extension FleetWorld {
     let final = ledger.jobs.all(for: 0).map(\.row).filter { job in
       job.state.isFinal && !needed.contains(job.id) && !waiting.contains(job.id)
     }
-    deliver(.remove(final.map { FinalJob(id: $0.id, name: $0.name) }.sorted { $0.id.key < $1.id.key }), to: machine)
+    return final.map { FinalJob(id: $0.id, name: $0.name) }.sorted { $0.id.key < $1.id.key }
   }
 
   /// Ends pauses and holds, so that everything can be finished.
@@ -80,7 +85,8 @@ extension FleetWorld {
       switch wish {
       case .pause(let queue, true): give(.pause(queue: queue, false), to: machines[machine])
       case .drain(let other, true): give(.drain(machine: other, false), to: machines[machine])
-      case .hold(let job, true): give(.hold(job: job, false), to: machines[machine])
+      // Whoever wanted it replaced may be gone, which does so again as long as it has the file.
+      case .hold(let job, true), .replace(let job, _): give(.hold(job: job, false), to: machines[machine])
       default: break
       }
     }
@@ -129,7 +135,22 @@ extension FleetWorld {
     case .hold(let job, let isHeld): command(isHeld ? .hold : .release, job)
     case .retry(let job): command(.retry, job)
     case .priority(let job, let priority): command(.setPriority(priority), job)
+    case .delete(let job): command(.delete, job)
+    case .replace(let job, let priority): replacement(of: job, priority: priority)
     }
+  }
+
+  private func replacement(of number: Int, priority: Int) -> Order {
+    var job = jobs[number] ?? FleetProgram.Job(number: number)
+    job.priority = priority
+    // What it names may be gone by then.
+    if program.removesJobs { job.after = [] }
+    let new = fleetJob(job)
+    var specification = new.specification
+    specification.replacements = ["file \(lastTicket)"]
+    return .replace([
+      JobReplacement(job: new.id, specification: specification, place: new.place, attemptKey: lastTicket)
+    ])
   }
 
   private func command(_ command: JobCommand, _ job: Int) -> Order {

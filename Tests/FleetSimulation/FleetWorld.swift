@@ -254,7 +254,8 @@ final class FleetWorld {
       enqueue(.giveBack(process, run), at: now + 1_000)
       work(process)
     case .stop(let stop):
-      process.stops[stop.run] = stop.event
+      // One that is to be replaced is reverted, and held.
+      process.stops[stop.run] = stop.event == .interrupted ? .held : stop.event
       enqueue(.finish(process, stop.run), at: now + random.time(1..<60))
     case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
     case .notAdmitted, .notPlaced, .notRemoved: judge.note(.refusal, at: now)

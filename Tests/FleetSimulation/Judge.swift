@@ -86,8 +86,9 @@ final class Judge {
 
   private func judgeRound(_ round: LeadRound, _ receipt: Receipt, _ world: FleetWorld) throws {
     try judgeAnswers(round, world)
-    if round.runs.isEmpty { return }
     let ledger = world.ledger
+    for job in round.deleted where ledger.jobs.row(job.id, for: 0) == nil { removed.insert(job.id) }
+    if round.runs.isEmpty { return }
     guard ledger.lead.row(0, for: 0)?.host == receipt.host else {
       throw fail(world, "host \(receipt.host) assigned jobs though it does not lead any more")
     }
@@ -135,7 +136,9 @@ final class Judge {
     for answer in round.answers {
       guard case .outcomes(let outcomes) = answer.content else { continue }
       let key = MemoryLedger.OrderKey(host: answer.host, ticket: answer.ticket)
-      for (job, outcome) in zip(world.ledger.orders.row(key, for: 0)?.order.jobs ?? [], outcomes) {
+      let order = world.ledger.orders.row(key, for: 0)?.order
+      if case .command(.delete, _)? = order { continue }
+      for (job, outcome) in zip(order?.jobs ?? [], outcomes) {
         if outcome == .done, world.ledger.jobs.row(job, for: 0) == nil {
           throw fail(world, "an order for job \(job.key) counts as obeyed, which was removed")
         }
@@ -201,7 +204,8 @@ final class Judge {
     for run in lost where free && world.now > lastEnd + FleetTimes().beat + 40 {
       guard let job = ledger.jobs.row(run.job, for: 0), job.state == .available, job.attempt <= run.attempt,
         job.place == nil, job.specification.limit == nil, ledger.paused.isEmpty,
-        !runs.contains(where: { $0.job == run.job })
+        // One that is replaced is admitted anew first.
+        !runs.contains(where: { $0.job == run.job }), !world.program.rewrittenJobs.contains(job.name)
       else { continue }
       throw fail(world, "job \(run.job.key) has waited for \(world.takeoverLimit) ms since its host died")
     }
@@ -210,7 +214,7 @@ final class Judge {
   /// Compares the lead's schedule with one that is made of the ledger, where all news have arrived.
   func compare(_ world: FleetWorld) throws {
     let ledger = world.ledger
-    guard ledger.open.isEmpty, ledger.inbox.isEmpty, !world.isAway,
+    guard ledger.open.isEmpty, ledger.inbox.isEmpty, !world.isAway, !world.isSetBack,
       let machine = world.machines.first(where: { $0.process?.member?.lead?.assigner != nil }),
       let process = machine.process, !process.isDead, let member = process.member, member.isLeadIdle,
       ledger.lead.row(0, for: 0)?.host == member.number, var lived = member.lead?.assigner, !lived.hasStates,
@@ -220,9 +224,7 @@ final class Judge {
     var made = Assigner(ledger.committedState, agingStep: 60_000, at: now)
     lived.advance(to: now)
     made.advance(to: now)
-    let retried = world.program.steps.compactMap { step in
-      if case .order(_, .retry(let job)) = step.action { "job\(job)" } else { nil as String? }
-    }
+    let putBack = world.program.rewrittenJobs.union(world.program.retriedJobs)
     for (id, job) in ledger.jobs.all(for: 0) {
       let states = [lived.schedule.state(of: id), made.schedule.state(of: id)].map { state -> JobState? in
         // Both wait for a time, by one clock or the other.
@@ -231,7 +233,7 @@ final class Judge {
       // A batch may have got members after a job that waits for it became ready, and one that it waited for may have been
       // put back: a new lead waits for them too.
       let specification = job.specification
-      let isBehindRetried = (specification.after + specification.afterAny).contains(where: retried.contains)
+      let isBehindRetried = (specification.after + specification.afterAny).contains(where: putBack.contains)
       if states[1] == .waiting, specification.afterBatch != nil || isBehindRetried { continue }
       if states[0] != states[1] {
         throw fail(
@@ -276,5 +278,5 @@ final class Judge {
 
 extension FleetJob {
   /// The time before which it must not be assigned, if there is one.
-  fileprivate var due: Int64? { attempt > 0 ? retryTime : specification.notBefore?.milliseconds }
+  fileprivate var due: Int64? { isBegun ? retryTime : specification.notBefore?.milliseconds }
 }

@@ -229,7 +229,7 @@ extension MemoryLedger {
       try runs.write(run.job, nil, for: transaction.id)
       try change(run.job, transaction) { job in
         job.attempt = run.attempt
-        if let stop { self.tell(&job, stop.event, stop.reason ?? job.stop?.reason) }
+        if let stop, stop.event != .interrupted { self.tell(&job, stop.event, stop.reason ?? job.stop?.reason) }
       }
     }
     return lost
@@ -289,10 +289,11 @@ extension MemoryLedger {
       try change(one.run.job, transaction) { job in
         job.attempt = one.run.attempt
         let state = JobState.running.after(one.event) ?? job.state
-        if job.state != .quarantined || state != .available { job.state = state }
+        if ![.quarantined, .held].contains(job.state) || state != .available { job.state = state }
         job.retryTime = one.retryTime
+        if stop?.event == .interrupted, one.event == .held { job.stop = (.held, JobReplacement.reason) }
         // The lead may die before it has done it.
-        if let stop, one.event == .interrupted || one.event == .failed {
+        if let stop, stop.event != .interrupted, one.event == .interrupted || one.event == .failed {
           self.tell(&job, stop.event, stop.reason ?? job.stop?.reason)
         }
       }
@@ -411,8 +412,16 @@ extension MemoryLedger {
     for host in round.gone { _ = try deleteRuns(of: host, transaction) }
     for one in round.changes {
       try change(one.job, transaction) { apply(one.kind, to: &$0) }
+      switch one.kind {
       // Another life may have other effects.
-      if case .again = one.kind { try effects.write(one.job, nil, for: transaction.id) }
+      case .again: try effects.write(one.job, nil, for: transaction.id)
+      case .replaced:
+        try effects.write(one.job, nil, for: transaction.id)
+        try change(one.job, transaction) { $0.created = transaction.start }
+        try announce(one.job, transaction)
+      case .edited: try announce(one.job, transaction)
+      case .state, .stop, .priority, .deleted: break
+      }
     }
     for run in round.runs {
       try runs.lock(run.job, for: transaction.id)
@@ -432,9 +441,20 @@ extension MemoryLedger {
       let key = OrderKey(host: answer.host, ticket: answer.ticket)
       if orders.row(key, for: transaction.id) != nil { try answers.write(key, answer, for: transaction.id) }
     }
+    if !round.deleted.isEmpty { _ = try delete(round.deleted, transaction) }
+  }
+
+  private func announce(_ id: ManagedObjectID, _ transaction: Transaction) throws {
+    guard let job = jobs.row(id, for: transaction.id) else { return }
+    try tell(.admitted([job], known: [:]), transaction)
   }
 
   private func remove(_ final: [FinalJob], _ transaction: Transaction) throws {
+    transaction.reply = .removed(try delete(final, transaction))
+  }
+
+  /// Deletes jobs whose records nobody needs; returns how many are gone.
+  private func delete(_ final: [FinalJob], _ transaction: Transaction) throws -> Int {
     let id = transaction.id
     let ordered = Set(
       orders.all(for: id).lazy.filter { self.answers.row($0.key, for: id) == nil }.flatMap(\.row.order.jobs))
@@ -445,7 +465,7 @@ extension MemoryLedger {
       try names.write(one.name, nil, for: id)
       count += 1
     }
-    transaction.reply = .removed(count)
+    return count
   }
 
   /// Notes what a job is told; one that was given up keeps that end.
@@ -464,6 +484,11 @@ extension MemoryLedger {
       job.state = .available
       (job.retryTime, job.stop) = (nil, nil)
       job.specification.notBefore = nil
+    case .replaced(let new, let isHeld):
+      (job.specification, job.place, job.state) = (new.specification, new.place, isHeld ? .held : .available)
+      (job.retryTime, job.stop, job.isPartial, job.inputs) = (nil, nil, false, [])
+    case .edited(let change): (job.place, job.inputs) = (change.place, [])
+    case .deleted: break
     }
   }
 }

@@ -65,7 +65,7 @@ struct ReplacementTests {
     try await withTimeout {
       await withCheckedContinuation { continuation in
         guard let file = files.first else { return continuation.resume() }
-        file.replacementEnd.whenReached { continuation.resume() }
+        file.replacementEnd.whenSet { continuation.resume() }
       }
     }
   }

@@ -110,6 +110,65 @@ struct LedgerBehaviourTests {
     #expect(state.known.mapValues(\.id.key) == ["job1": 1])
   }
 
+  @Test("replaces, edits and deletes jobs, and tells the lead of them as of new ones", arguments: LedgerKind.available)
+  func rewrite(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let jobs = try (1...3).map { try fixture.job($0) }
+    _ = try ledger.perform(.admit(jobs, fixture.receipt(a, 1)))
+    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    _ = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2)))
+    let late = Date(timeIntervalSince1970: 1_900_000_000.125)
+    var new = JobSpecification(type: "other", queue: "slow", priority: 9, maxAttempts: 4)
+    new.arguments = ["key": "value"]
+    (new.after, new.batch, new.notBefore) = (["job2"], "b", late)
+    (new.replacements, new.earlierAttempts, new.ownMaxAttempts) = (["file"], 3, 4)
+    let order = Order.replace([
+      JobReplacement(job: fixture.id(1), specification: new, place: "there", attemptKey: 77)
+    ])
+    let edit = Order.edit(ArgumentChange(job: fixture.id(2), arguments: #"{"n": 1}"#, place: nil))
+    for (ticket, one) in [order, edit].enumerated() {
+      _ = try ledger.perform(.order(one, ticket: Int64(ticket), fixture.receipt(a, 1)))
+    }
+    let news = try #require(try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news)
+    var orders: [Order] = []
+    for case .ordered(let placed) in news { orders.append(placed.order) }
+    #expect(orders == [order, edit])
+
+    guard case .replace(let replacements)? = orders.first, case .edit(let change)? = orders.last else { return }
+    var round = LeadRound(floor: 0)
+    round.changes = [
+      JobChange(fixture.id(1), .replaced(try #require(replacements.first), isHeld: false)),
+      JobChange(fixture.id(2), .edited(change)), JobChange(fixture.id(3), .state(.cancelled, .text("enough"))),
+    ]
+    let told = try #require(try ledger.perform(.round(round, fixture.receipt(b, 2))).news)
+    var admitted: [FleetJob] = []
+    for case .admitted(let jobs, let known) in told {
+      admitted += jobs
+      if jobs.first?.id == fixture.id(1) { #expect(known.mapValues(\.id) == ["job2": fixture.id(2)]) }
+    }
+    #expect(admitted.map(\.id) == [fixture.id(1), fixture.id(2)])
+    let replaced = try #require(admitted.first)
+    #expect(replaced.specification.type == "other" && replaced.specification.queue == "slow")
+    #expect(replaced.specification.priority == 9 && replaced.specification.batch == "b")
+    #expect(replaced.specification.notBefore == late && replaced.specification.after == ["job2"])
+    #expect(replaced.specification.replacements == ["file"] && !replaced.isBegun && replaced.place == "there")
+    #expect(replaced.state == .available && replaced.name == "job1")
+    #expect(admitted.last?.place == nil)
+
+    var last = LeadRound(floor: 0)
+    last.changes = [JobChange(fixture.id(3), .deleted(name: "job3")), JobChange(fixture.id(2), .deleted(name: "job2"))]
+    _ = try ledger.perform(.round(last, fixture.receipt(b, 2)))
+    // What is unfinished stays.
+    #expect(try Set(fixture.load(by: b).jobs.map(\.name)) == ["job1", "job2"])
+    var again = try fixture.job(9)
+    again = FleetJob(id: again.id, name: "job3", specification: again.specification, created: 0)
+    _ = try ledger.perform(.admit([again], fixture.receipt(a, 1)))
+    // A job whose spool's host has not acted on its end stays too, which memory does not know.
+    let names = try fixture.load(by: b).jobs.map(\.name).sorted()
+    #expect(names == ["job1", "job2"] + (jobs[2].spool == nil ? ["job3"] : []))
+  }
+
   @Test(
     "keeps what is paused, and passes orders on to the lead with the rows of their jobs",
     arguments: LedgerKind.available)

@@ -1,3 +1,4 @@
+import Fleet
 import JobSchedule
 import Jobs
 import ObjectGraph
@@ -26,7 +27,10 @@ struct AdmittedFile: Sendable {
   var repeated: Set<ManagedObjectID> = []
   /// Known jobs whose place some of its jobs take; the others are scheduled once all of these are made.
   var replacements: [Replacement] = []
-  let replacementEnd = ReplacementEnd()
+  /// Set once the replacements are made.
+  let replacementEnd = Later<Void>()
+  /// The answer of a fleet's lead, which makes the replacements.
+  let replacementAnswer = Later<Result<OrderAnswer.Content, any Error>>()
   /// The IDs by which its jobs wait for others that nobody has submitted yet.
   var unknown: [ManagedObjectID: [String]] = [:]
   /// Other files' unfinished jobs: this file is released with them.
@@ -44,27 +48,4 @@ struct Replacement: Sendable {
   let specification: JobSpecification
   let file: LiveFile
   let fileName: String
-}
-
-/// The moment at which a file's replacements are made.
-final class ReplacementEnd: Sendable {
-  private let state = Mutex<(isReached: Bool, calls: [@Sendable () -> Void])>((false, []))
-
-  /// Calls back those that wait.
-  func reach() {
-    let calls = state.withLock { state in
-      defer { state = (true, []) }
-      return state.calls
-    }
-    for call in calls { call() }
-  }
-
-  /// Calls back when it is reached, which may be now.
-  func whenReached(_ call: @escaping @Sendable () -> Void) {
-    let isNow = state.withLock { state in
-      if !state.isReached { state.calls.append(call) }
-      return state.isReached
-    }
-    if isNow { call() }
-  }
 }

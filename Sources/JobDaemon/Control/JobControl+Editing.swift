@@ -22,11 +22,14 @@ extension JobControl {
   ///   not those of its type.
   func edit(_ handle: String, _ edit: JobEdit, answer: @escaping @Sendable (Result<String, any Error>) -> Void) {
     enqueue(answer) { [self] in
-      if engine.membership != nil { throw EditRefusal.fleet }
       let (found, ambiguous, ids) = try find([handle])
       if let ambiguous = ambiguous[handle] { throw ambiguous }
       guard let id = ids.first, let job = found[id] else { throw EditRefusal.unknown(handle) }
-      try perform(edit, on: job, id)
+      if let membership = engine.membership {
+        try perform(edit, of: job.objectID, named: id, on: membership)
+      } else {
+        try perform(edit, on: job, id)
+      }
       return id
     }
   }
@@ -51,7 +54,7 @@ extension JobControl {
   }
 
   /// The arguments after an edit, which are checked as those of a new job.
-  private func newArguments(_ edit: JobEdit, of id: ManagedObjectID, _ name: String) throws -> JSONValue {
+  func newArguments(_ edit: JobEdit, of id: ManagedObjectID, _ name: String) throws -> JSONValue {
     let earlier = try context().performAndWait { try JobSpecification(record: $0.job(with: id)) }
     if let seen = edit.seen, !seen.isEqual(to: earlier.arguments) { throw EditRefusal.changed(name) }
     let edited = try edit.arguments(from: earlier.arguments)
@@ -72,20 +75,24 @@ extension JobControl {
 }
 
 extension JobEdit {
-  fileprivate var changesArguments: Bool { arguments != nil || !places.isEmpty }
+  var changesArguments: Bool { arguments != nil || !places.isEmpty }
 }
 
 extension EditRefusal {
-  fileprivate static let fleet = EditRefusal(
-    code: .notPossible, message: "jobs of a fleet can't be edited: another host may already have the old arguments",
-    hint: "cancel the job, and submit it under another ID")
+  /// - Parameter spool: that of the host at which the job names files.
+  static func elsewhere(_ name: String, _ spool: String) -> EditRefusal {
+    EditRefusal(
+      code: .notPossible,
+      message: "the job \"\(displayName(name))\" names files, and came to \(displayName(spool)), where these are",
+      hint: "edit it on that host, or have it name files in [Fleet] SharedFolders only")
+  }
 
-  fileprivate static func unknown(_ handle: String) -> EditRefusal {
+  static func unknown(_ handle: String) -> EditRefusal {
     EditRefusal(
       code: .notFound, message: "there is no job \"\(displayName(handle))\"", hint: "`bobbinctl list` shows the jobs")
   }
 
-  fileprivate static func impossible(_ name: String, _ state: JobState) -> EditRefusal {
+  static func impossible(_ name: String, _ state: JobState) -> EditRefusal {
     let shown = displayName(name)
     let cure =
       state.isFinal
@@ -94,7 +101,7 @@ extension EditRefusal {
     return EditRefusal(code: .notPossible, message: "the job \"\(shown)\" can't be edited: it is \(state)", hint: cure)
   }
 
-  fileprivate static func begun(_ name: String) -> EditRefusal {
+  static func begun(_ name: String) -> EditRefusal {
     EditRefusal(
       code: .notPossible,
       message: "the job \"\(displayName(name))\" can't be edited: a part of its work is in the store already",

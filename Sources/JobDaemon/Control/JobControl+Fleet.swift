@@ -11,7 +11,6 @@ extension JobControl {
   /// - Parameter ids: the jobs; nil for one that nobody knows.
   /// - Returns: the replies, in the order of the jobs.
   func perform(_ command: Command, _ ids: [ManagedObjectID?], on membership: Membership) throws -> [Reply] {
-    if command == .delete { throw NotInFleet() }
     let known = ids.compactMap(\.self)
     if known.isEmpty { return ids.map { _ in .unknown } }
     let targets = try self.targets(command, known)
@@ -19,7 +18,25 @@ extension JobControl {
       outcomes.count == known.count
     else { throw NoAnswer() }
     var rest = try replies(outcomes)[...]
+    if command == .delete { rest = try checkingDeletion(of: known, rest, membership)[...] }
     return ids.map { id in id == nil ? .unknown : rest.popFirst() ?? .unknown }
+  }
+
+  /// The replies to an order to delete jobs, with those that were left since the hosts of their spools have not acted on
+  /// their ends.
+  private func checkingDeletion(
+    of ids: [ManagedObjectID], _ replies: ArraySlice<Reply>, _ membership: Membership
+  ) throws -> [Reply] {
+    let left = try membership.reader().ends(of: zip(ids, replies).compactMap { $1 == .done ? $0 : nil })
+    if left.isEmpty { return Array(replies) }
+    let spools = try context().performAndWait { context in
+      let jobs = try context.fetch(FetchRequest<Job>(objectIDs: left.keys))
+      return Dictionary(jobs.map { ($0.objectID, $0.spool) }) { first, _ in first }
+    }
+    return zip(ids, replies).map { id, reply in
+      guard reply == .done, let end = left[id] else { return reply }
+      return .awaited(end.state, by: spools[id] ?? nil)
+    }
   }
 
   /// The jobs with the attempts that they get if they are put back.
@@ -42,14 +59,13 @@ extension JobControl {
         case .unknown: .unknown
         case .impossible(let state): .impossible(state)
         case .keyTaken(let state, let owner): .keyTaken(state, owner: try context.job(with: owner).id)
+        case .needed(let state, let dependent): .needed(state, by: try context.job(with: dependent).id)
+        case .begun: .impossible(.running)
         }
       }
     }
   }
 }
-
-/// A command that hosts of a fleet do not have.
-struct NotInFleet: Error {}
 
 /// A reason why nothing is done with a fleet or one of its hosts.
 enum HostRefusal: Error, Equatable {

@@ -1,3 +1,4 @@
+import Fleet
 import Foundation
 import JobSchedule
 import Jobs
@@ -8,14 +9,9 @@ import ObjectGraph
 /// A file's replacements are made together, once nothing is left of what they replace: attempts have ended, checkpoints
 /// are reverted, and the ends of final jobs are durable.
 extension JobControl {
-  /// The reason on record of a job that is only held while its checkpoints are reverted.
-  static let replacingReason = "it is being replaced"
-
-  /// The files whose replacements a record remembers: the power may be cut before their removal is on disk.
-  private static let memory = 16
-
   /// Makes the replacements of a file as soon as can be, and puts its other jobs, which may wait for these, into the schedule.
   func replace(_ file: AdmittedFile) {
+    if let membership = engine.membership { return awaitReplacements(by: file, on: membership) }
     let replacement = FileReplacement(file)
     replacements.add(replacement)
     queue.async { [self] in goOn(with: replacements.next(among: replacement.replacements.lazy.map(\.job))) }
@@ -46,7 +42,7 @@ extension JobControl {
       }
       replacements.remove(file)
       if file.file.isLive { engine.scheduler.start(whole: file.file.file.name) }
-      file.file.replacementEnd.reach()
+      file.file.replacementEnd.set(())
       rest += replacements.next(among: file.replacements.lazy.map(\.job))
     }
   }
@@ -81,14 +77,14 @@ extension JobControl {
     let staysHeld = file.staysHeld(id)
     let (isPartial, isOperators) = try context().performAndWait { context in
       let job = try context.job(with: id)
-      let isOperators = staysHeld ?? (isHeld && job.stopReason != Self.replacingReason)
+      let isOperators = staysHeld ?? (isHeld && job.stopReason != JobReplacement.reason)
       guard Reversion.isNeeded(job) else { return (false, isOperators) }
       // On record first: it may outlast the daemon, and nothing may run meanwhile.
       if job.currentState.isFinal {
-        job.setPendingStop(.cancelled, Self.replacingReason)
+        job.setPendingStop(.cancelled, JobReplacement.reason)
       } else if !isOperators {
         job.currentState = .held
-        job.setPendingStop(.held, Self.replacingReason)
+        job.setPendingStop(.held, JobReplacement.reason)
       }
       try context.save()
       return (true, isOperators)
@@ -168,7 +164,7 @@ extension JobControl {
       // An unreadable record, which somebody has edited, is replaced as well.
       let earlier = try? JobSpecification(record: job, withArguments: false)
       let files = (earlier?.replacements ?? []) + specification.replacements
-      specification.replacements = Array(files.suffix(Self.memory))
+      specification.replacements = Array(files.suffix(JobReplacement.memory))
       specification.madeOf = earlier?.madeOf
       // Who sends it again need not know in which trace it was.
       specification.trace = specification.trace ?? earlier?.trace

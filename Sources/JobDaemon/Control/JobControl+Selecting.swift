@@ -139,7 +139,7 @@ extension JobControl.CommandResult {
       case .done: .done
       case .reverting: .reverting
       case .replacing: .replacing
-      case .unknown, .impossible, .keyTaken, .ambiguous, .needed: .notPossible
+      case .unknown, .impossible, .keyTaken, .ambiguous, .needed, .awaited: .notPossible
       }
   }
 }

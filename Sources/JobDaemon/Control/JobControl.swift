@@ -39,6 +39,8 @@ final class JobControl: Sendable {
     case ambiguous([String])
     /// An unfinished job names it.
     case needed(JobState, by: String)
+    /// The host of that spool has not removed its file yet.
+    case awaited(JobState, by: String?)
   }
 
   /// A command that came too late: its effects might not be on disk before the daemon has ended.

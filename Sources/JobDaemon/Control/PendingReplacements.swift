@@ -39,7 +39,7 @@ final class FileReplacement: Sendable {
   func note(_ id: ManagedObjectID, staysHeld: Bool) { state.withLock { $0.staysHeld[id] = staysHeld } }
 
   /// Sorts replacements, whose jobs don't wait for each other in circles, topologically.
-  private static func ordered(_ replacements: [Replacement]) -> [Replacement] {
+  static func ordered(_ replacements: [Replacement]) -> [Replacement] {
     let callbacks = replacements.filter { $0.specification.afterBatch != nil }
     let members = replacements.filter { $0.specification.afterBatch == nil }
     let places = Dictionary(members.enumerated().map { ($1.specification.id ?? "", $0) }) { first, _ in first }

@@ -27,7 +27,7 @@ final class Membership: Sendable {
     var unanswered: Set<Int64> = []
     var lastTicket: Int64 = 0
     /// The resources that operators have paused, as the last beat knew them.
-    var paused: Set<Resource.Name> = []
+    var paused: Set<Resource.Name>?
     var leads = false
   }
 
@@ -208,8 +208,8 @@ final class Membership: Sendable {
 
   // MARK: Pauses
 
-  /// The resources that operators have paused, and the hosts that they have drained, for the fleet.
-  var paused: Set<Resource.Name> { state.withLock { $0.paused } }
+  /// The resources that operators have paused, and the hosts that they have drained; nil before the first beat.
+  var knownPauses: Set<Resource.Name>? { state.withLock { $0.paused } }
 
   private func note(paused: Set<Resource.Name>) {
     let isNew = state.withLock { state in
@@ -260,18 +260,10 @@ final class Membership: Sendable {
   func ask(_ order: Order) throws -> OrderAnswer.Content {
     let answered = Latch()
     let answer = Mutex<Result<OrderAnswer.Content, any Error>?>(nil)
-    let ticket = state.withLock { state -> Int64? in
-      if state.isClosed || meter.figures.isAway { return nil }
-      state.lastTicket += 1
-      state.unanswered.insert(state.lastTicket)
-      state.questions[state.lastTicket] = { content in
-        answer.withLock { $0 = content }
-        answered.open()
-      }
-      return state.lastTicket
+    let ticket = try place(order) { content in
+      answer.withLock { $0 = content }
+      answered.open()
     }
-    guard let ticket, let driver else { throw NoAnswer() }
-    driver.handle(.order(order, ticket: ticket))
     _ = answered.wait(for: Self.answerLimit)
     state.withLock { _ = $0.questions.removeValue(forKey: ticket) }
     switch try answer.withLock({ $0 })?.get() {
@@ -279,6 +271,23 @@ final class Membership: Sendable {
     case .unreadable?: throw NoAnswer.otherRelease
     case let content?: return content
     }
+  }
+
+  /// Puts an order on record, ahead of jobs that are admitted later, and calls back with the lead's answer, however late;
+  /// throws ``NoAnswer`` if the database is away already, so that nothing was written.
+  func place(
+    _ order: Order, _ answer: @escaping @Sendable (Result<OrderAnswer.Content, any Error>) -> Void
+  ) throws -> Int64 {
+    let ticket = state.withLock { state -> Int64? in
+      if state.isClosed || meter.figures.isAway { return nil }
+      state.lastTicket += 1
+      state.unanswered.insert(state.lastTicket)
+      state.questions[state.lastTicket] = answer
+      return state.lastTicket
+    }
+    guard let ticket, let driver else { throw NoAnswer() }
+    driver.handle(.order(order, ticket: ticket))
+    return ticket
   }
 
   /// Takes the answers that the lead has given; those for which nobody waits any more are dropped.

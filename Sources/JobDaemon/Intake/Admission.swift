@@ -210,11 +210,8 @@ struct AdmissionRound {
     admitted.file.expectJob()
     admitted.replacements.append(
       Replacement(job: entry.objectID, specification: job, file: admitted.file, fileName: fileName))
-    var keys = job
-    keys.replacements = entry.keys.replacements + job.replacements
-    known[id] = KnownJobs.Entry(
-      objectID: entry.objectID, state: .available, failure: nil, origin: entry.origin, file: fileName,
-      options: keys.options)
+    known[id] = entry.replaced(by: job)
+    known[id]?.file = fileName
   }
 
   private mutating func insert(

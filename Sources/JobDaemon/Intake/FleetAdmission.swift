@@ -13,7 +13,7 @@ import SystemSupport
 ///
 /// Not thread-safe, as ``Admission`` is not.
 final class FleetAdmission: Sendable {
-  /// Keys that are reserved at a time.
+  /// Jobs whose keys are reserved, or that are read, at a time.
   private static let keyCount = 10_000
   /// The bytes of copied inputs in one transaction, beyond which jobs of the same file run here.
   private static let copiedSize = 64 << 20
@@ -21,13 +21,13 @@ final class FleetAdmission: Sendable {
   private static let copiedSizePerRound = 16 << 20
 
   private let main: ManagedObjectContext
-  private let coordinator: PersistentStoreCoordinator
   private let handlers: HandlerTable
   private let scheduler: Scheduler
   private let policy: JobPolicy
   private let membership: Membership
   private let payloadDirectory: String
-  private let keys = Mutex<Range<Int64>>(0..<0)
+  private let jobKeys: ReservedKeys
+  private let attemptKeys: ReservedKeys
   /// The names of jobs whose admission had no answer: it may be written behind that of the same files' next try.
   private let unanswered = Mutex<Set<String>>([])
 
@@ -36,7 +36,8 @@ final class FleetAdmission: Sendable {
     policy: JobPolicy, membership: Membership, payloadDirectory: String
   ) {
     self.main = main
-    self.coordinator = coordinator
+    jobKeys = ReservedKeys(coordinator, entity: Job.entityName, blockSize: Self.keyCount)
+    attemptKeys = ReservedKeys(coordinator, entity: Attempt.entityName, blockSize: 100)
     self.handlers = handlers
     self.scheduler = scheduler
     self.policy = policy
@@ -81,10 +82,7 @@ final class FleetAdmission: Sendable {
     var round = Round()
     var admitted: [Result<AdmittedFile, AdmissionRefusal>] = []
     for (candidate, jobs) in files where round.copiedSize < Self.copiedSizePerRound {
-      do throws(AdmissionRefusal) {
-        try known.check(jobs, of: candidate)
-        try Self.refuseReplacements(of: known, by: jobs)
-      } catch {
+      do throws(AdmissionRefusal) { try known.check(jobs, of: candidate) } catch {
         admitted.append(.failure(error))
         continue
       }
@@ -95,12 +93,16 @@ final class FleetAdmission: Sendable {
     // ledger already may have been assigned meanwhile: then its file waits for that attempt.
     if !scheduler.addUnlessKnown(round.placeholders) {
       for job in round.placeholders { job.file?.forgetJobs(1) }
+      for case .success(let file) in admitted { file.file.forgetJobs(file.replacements.count) }
       throw AdmissionRace()
     }
     do {
+      // First, as the new jobs of a file may wait for those that it replaces.
+      for case .success(let file) in admitted where !file.replacements.isEmpty { try order(file) }
       try write(round)
     } catch {
       for job in round.placeholders { job.file?.forgetJobs(1) }
+      for case .success(let file) in admitted { file.file.forgetJobs(file.replacements.count) }
       scheduler.change { schedule, now in for job in round.placeholders { schedule.drop(job.id, at: now) } }
       throw error
     }
@@ -108,12 +110,23 @@ final class FleetAdmission: Sendable {
     return admitted
   }
 
-  /// Refuses to replace known jobs: any host may have a job's old specification, and the lead has it in its schedule.
-  private static func refuseReplacements(of known: KnownJobs, by jobs: [JobSpecification]) throws(AdmissionRefusal) {
-    guard let job = jobs.first(where: { known[$0.id ?? ""]?.isToBeReplaced(by: $0) == true }) else { return }
-    throw AdmissionRefusal(
-      reason: "the ID \"\(displayName(job.id ?? ""))\" is known, and jobs of a fleet can't be replaced; cancel it, and "
-        + "choose another ID")
+  /// Has the lead replace known jobs by those of a file, which in `cur/` is the record of that until it is done.
+  private func order(_ file: AdmittedFile) throws {
+    let replacements = try FileReplacement.ordered(file.replacements).map { one in
+      JobReplacement(
+        job: one.job, specification: withAttempts(one.specification), place: localFiles.place(of: one.specification),
+        attemptKey: try attemptKeys.next().key)
+    }
+    do { _ = try membership.place(.replace(replacements)) { file.replacementAnswer.set($0) } } catch is NoAnswer {
+      throw StoreError(.unavailable, "the database of the fleet does not answer")
+    }
+  }
+
+  private func withAttempts(_ job: JobSpecification) -> JobSpecification {
+    var specification = job
+    specification.ownMaxAttempts = job.maxAttempts
+    specification.maxAttempts = policy.maxAttempts(of: job, handlers[job.type])
+    return specification
   }
 
   /// The new jobs of some files.
@@ -145,6 +158,8 @@ final class FleetAdmission: Sendable {
       file: candidate.live ?? LiveFile(name: name, jobCount: 0, isOfEarlierRun: candidate.isTakenUp),
       isTakenUp: candidate.isTakenUp, isPart: candidate.part != nil, ids: jobs.map { $0.id ?? "" })
     admitted.isScheduled = true
+    if !isOver { noteReplaced(jobs, of: &admitted, in: &known) }
+    let replaced = admitted.replaced
     for job in jobs {
       let id = job.id ?? ""
       guard let earlier = known[id] else {
@@ -152,6 +167,7 @@ final class FleetAdmission: Sendable {
         continue
       }
       admitted.objectIDs.append(earlier.objectID)
+      if replaced.contains(earlier.objectID) { continue }
       // Or else an earlier run of this host, or an admission whose answer was lost, has written it for this very file.
       let isRepeated = earlier.file != name.description || earlier.spool != membership.spool
       if isRepeated { admitted.repeated.insert(earlier.objectID) }
@@ -170,11 +186,24 @@ final class FleetAdmission: Sendable {
         }
       } else {
         admitted.duplicatesOfLive.append(earlier.objectID)
-        if earlier.spool != membership.spool { watch(earlier.objectID, job, round: &round) }
+        // One that a file has replaced keeps the file that it came in.
+        if earlier.spool != membership.spool || job.replaces { watch(earlier.objectID, job, round: &round) }
       }
     }
     admitted.unknown = known.unknown(namedBy: jobs, of: admitted)
     return admitted
+  }
+
+  /// Has known jobs replaced, which count as unfinished from now on.
+  private func noteReplaced(_ jobs: [JobSpecification], of admitted: inout AdmittedFile, in known: inout KnownJobs) {
+    for job in jobs {
+      guard let id = job.id, let entry = known[id], entry.isToBeReplaced(by: job) else { continue }
+      admitted.file.expectJob()
+      admitted.replacements.append(
+        Replacement(
+          job: entry.objectID, specification: job, file: admitted.file, fileName: admitted.file.name.description))
+      known[id] = entry.replaced(by: job)
+    }
   }
 
   /// True if a job is known as an unfinished one of a file of this spool.
@@ -186,10 +215,8 @@ final class FleetAdmission: Sendable {
     _ job: JobSpecification, _ id: String, of file: ClaimedFile, into admitted: inout AdmittedFile,
     known: inout KnownJobs, round: inout Round
   ) throws {
-    let objectID = try drawID()
-    var specification = job
-    specification.ownMaxAttempts = job.maxAttempts
-    specification.maxAttempts = policy.maxAttempts(of: job, handlers[job.type])
+    let objectID = try jobKeys.next()
+    let specification = withAttempts(job)
     let inputs = localFiles.copies(
       for: job, submitter: file.submitter, limit: Self.copiedSize - round.copiedSize)
     var new = FleetJob(
@@ -252,20 +279,6 @@ final class FleetAdmission: Sendable {
     LocalFiles(
       configuration: policy.configuration.value.fleet, handlers: handlers, payloadDirectory: payloadDirectory,
       spool: membership.spool)
-  }
-
-  private func drawID() throws -> ManagedObjectID {
-    guard let entity = coordinator.model.entitiesByName[Job.entityName] else {
-      throw StoreError(.incompatibleModel, "the model has no entity \(Job.entityName)")
-    }
-    let key = try keys.withLock { keys in
-      if keys.isEmpty {
-        keys = try coordinator.openStore().reserveKeys(KeyReservation(root: entity.root, count: Self.keyCount))
-      }
-      defer { keys = keys.dropFirst() }
-      return keys.lowerBound
-    }
-    return ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinator.ordinal)
   }
 
   /// Writes new jobs to the ledger.

@@ -31,6 +31,15 @@ struct KnownJobs {
     func isToBeReplaced(by job: JobSpecification) -> Bool {
       job.replaces && !job.replacements.contains { keys.replacements.contains($0) }
     }
+
+    /// The job once a file's job is in its place.
+    func replaced(by job: JobSpecification) -> Entry {
+      var keys = job
+      keys.replacements = self.keys.replacements + job.replacements
+      return Entry(
+        objectID: objectID, state: .available, failure: nil, origin: origin, file: file, spool: spool,
+        options: keys.options)
+    }
   }
 
   /// The facts that a repetition of a job has in common with it.

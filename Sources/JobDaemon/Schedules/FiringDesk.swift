@@ -41,6 +41,13 @@ struct FiringDesk: Sendable {
     }
   }
 
+  /// The last firing of a schedule of which jobs are known, whichever host has submitted them; nil if there is none.
+  func lastFiring(of schedule: String) throws -> Firing? {
+    try ManagedObjectContext(parent: main, name: "schedules").performAndWait { context in
+      try Self.lastJobs(of: schedule, limit: 1, in: context).first.flatMap { Firing(ofJob: $0.id) }
+    }
+  }
+
   /// The number of a firing's jobs in each state.
   static func states(of firing: Firing, in context: isolated ManagedObjectContext) throws -> [JobState: Int] {
     try jobs(of: firing, in: context).reduce(into: [:]) { $0[$1.currentState, default: 0] += 1 }

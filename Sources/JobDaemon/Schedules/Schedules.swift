@@ -7,6 +7,13 @@ import Synchronization
 import SystemSupport
 import Timetable
 
+/// The pauses of schedules that all hosts of a fleet share.
+struct SharedPauses: Sendable {
+  /// The paused schedules; nil while they are not known yet.
+  let names: @Sendable () -> Set<String>?
+  let set: @Sendable (_ isPaused: Bool, _ name: String) throws -> Void
+}
+
 /// The daemon's schedules: one timer for the moment that is due next, and what is submitted then.
 ///
 /// ``Timetable`` decides what fires; this tells it the time, submits the jobs and keeps the places of the schedules in
@@ -31,6 +38,7 @@ final class Schedules: Sendable {
 
   private let desk: FiringDesk
   private let folder: String
+  private let pauses: SharedPauses?
   private let events: DaemonEvents
   private let log: DaemonLog
   /// The place where everything happens; the lock is for those who look.
@@ -42,13 +50,15 @@ final class Schedules: Sendable {
   /// - Parameters:
   ///   - folder: the folder of the file with the places.
   ///   - spoolName: differs between hosts, whose delays are to differ.
+  ///   - pauses: those of a fleet; nil if pauses are this host's own.
   ///   - now: the wall clock.
   init(
-    _ desk: FiringDesk, folder: String, spoolName: String, events: DaemonEvents, log: DaemonLog,
+    _ desk: FiringDesk, folder: String, spoolName: String, pauses: SharedPauses?, events: DaemonEvents, log: DaemonLog,
     now: @escaping @Sendable () -> Int64 = { Moment.now().wall }
   ) {
     self.desk = desk
     self.folder = folder
+    self.pauses = pauses
     self.events = events
     self.log = log
     self.now = now
@@ -99,7 +109,7 @@ final class Schedules: Sendable {
 
   /// Fires what is due, and arms the timer for what is due next.
   private func advance() {
-    if state.withLock(\.isClosed) { return }
+    if state.withLock(\.isClosed) || !takePauses() { return }
     do {
       try submitPending()
       let time = now()
@@ -121,6 +131,20 @@ final class Schedules: Sendable {
     guard let next = state.withLock(\.timetable.nextAlarm) else { return timer.disarm() }
     let moment = timespec(tv_sec: Int(next / 1000), tv_nsec: Int(next % 1000) * 1_000_000)
     timer.arm(at: DispatchWallTime(timespec: moment)) { [weak self] in self?.advance() }
+  }
+
+  /// Has the schedules rest that are paused for the fleet; false while nobody knows which, so that nothing may fire.
+  private func takePauses() -> Bool {
+    guard let pauses else { return true }
+    guard let names = pauses.names() else { return false }
+    let time = now()
+    let changed = state.withLock { state in
+      let others = state.timetable.overview.filter { $0.isPaused != names.contains($0.name) }
+      for schedule in others { _ = state.timetable.setPaused(!schedule.isPaused, schedule.name, at: time) }
+      return !others.isEmpty
+    }
+    if changed { events.send(.pausesChanged) }
+    return true
   }
 
   private func submitPending() throws {
@@ -163,6 +187,7 @@ final class Schedules: Sendable {
 
   /// The last firings of schedules that are due and fire only when these are finished.
   private func unfinishedFirings(dueAt time: Int64) throws -> Set<Firing> {
+    if pauses != nil { try noteOtherHosts(dueAt: time) }
     let (overview, files) = state.withLock { ($0.timetable.overview, $0.files) }
     var unfinished: Set<Firing> = []
     for schedule in overview where files[schedule.name]?.rule.overlap == .skip {
@@ -170,6 +195,15 @@ final class Schedules: Sendable {
       if try !desk.unfinishedJobs(of: last).isEmpty { unfinished.insert(last) }
     }
     return unfinished
+  }
+
+  /// Notes the firings of other hosts, for schedules that are due and for which these count.
+  private func noteOtherHosts(dueAt time: Int64) throws {
+    let (overview, files) = state.withLock { ($0.timetable.overview, $0.files) }
+    for schedule in overview where files[schedule.name]?.rule.overlap != .allow {
+      guard let next = schedule.next, next <= time, let last = try desk.lastFiring(of: schedule.name) else { continue }
+      state.withLock { $0.timetable.note(firingElsewhere: last) }
+    }
   }
 
   // MARK: What people ask
@@ -194,13 +228,18 @@ final class Schedules: Sendable {
     }
   }
 
-  /// Keeps a schedule from firing, or ends that, also for later runs of the daemon.
+  /// Looks what is paused for the fleet.
+  func notePauses() { if pauses != nil { queue.async { self.advance() } } }
+
+  /// Keeps a schedule from firing, or ends that, also for later runs of the daemon, and for all hosts of a fleet.
   func setPaused(_ isPaused: Bool, _ name: String, answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
     queue.async { [self] in
       answer(
         Result {
+          guard overview.contains(where: { $0.name == name }) else { throw Missing() }
+          try pauses?.set(isPaused, name)
           let time = now()
-          guard state.withLock({ $0.timetable.setPaused(isPaused, name, at: time) }) else { throw Missing() }
+          _ = state.withLock { $0.timetable.setPaused(isPaused, name, at: time) }
           try write()
         })
       events.send(.pausesChanged)

@@ -228,7 +228,14 @@ struct AttemptState {
 
 extension AttemptState.Stop {
   /// The order of a fleet's lead.
-  init(_ stop: RunStop) { self = stop.event == .held ? .held : .cancelled(stop.reason ?? "cancelled") }
+  init(_ stop: RunStop) {
+    self =
+      switch stop.event {
+      case .held: .held
+      case .interrupted: .replaced
+      default: .cancelled(stop.reason ?? "cancelled")
+      }
+  }
 
   /// The event for the job, where an operator asks for one.
   var event: JobEvent? {

@@ -191,11 +191,6 @@ extension StatusService {
     case .failure(is JobControl.IsClosed):
       _ = responder.respond(
         .failure(503, code: "draining", message: "the daemon is stopping; try again when it is back"))
-    case .failure(is NotInFleet):
-      _ = responder.respond(
-        .failure(
-          409, code: "not-possible", message: "single jobs of a fleet can't be deleted",
-          hint: "the [Retention] of its hosts says when they are removed"))
     case .failure(let error as NoAnswer): _ = responder.respond(noLead(error))
     case .failure(let error):
       daemon.engine.report(error, "a command can't be carried out")
@@ -319,6 +314,8 @@ extension CommandReply.Job {
       self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue), uniqueOwner: owner)
     case .needed(let state, let dependent):
       self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue), neededBy: dependent)
+    case .awaited(let state, let spool):
+      self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue), awaitedBy: spool ?? "")
     }
   }
 }

@@ -145,7 +145,7 @@ extension StatusService {
       case .everything: isPaused = view.isPaused
       case .queue(let name): queues.append(QueuesReply.Entry(name, view))
       case .type(let name): types.append(QueuesReply.Entry(name, view))
-      case .key, .place, .host, .file: break
+      case .key, .place, .host, .schedule, .file: break
       }
     }
     return QueuesReply(

@@ -86,6 +86,7 @@ extension StatusService {
         hint: "`bobbinctl schedules` shows them; a new file is read by `systemctl reload bobbind`")
     case .failure(let error as FiringDesk.IsClosed):
       response = .failure(503, code: "busy", message: "\(error); try again later")
+    case .failure(let error as NoAnswer): response = noLead(error)
     case .failure(let error as AdmissionRefusal): response = .failure(409, code: "id-taken", message: error.reason)
     case .failure(let error as JobFileError):
       response = .failure(409, code: "invalid-job", message: "the schedule's job file is refused: \(error)")

@@ -38,7 +38,7 @@ final class SubmissionWait: Sendable {
   func begin(limit: Duration, for files: [AdmittedFile]) {
     timer.arm(after: limit) { [weak self] in self?.end(isOver: false) }
     guard let file = files.first(where: { !$0.replacements.isEmpty }) else { return watch() }
-    file.replacementEnd.whenReached { self.watch() }
+    file.replacementEnd.whenSet { self.watch() }
   }
 
   private func watch() {

@@ -1,3 +1,4 @@
+import Fleet
 import Foundation
 import JSONText
 import JobSchedule
@@ -121,11 +122,11 @@ final class AttemptRecorder: Sendable {
     }
     let finished: FinishedJob
     do {
-      if let attempt, verdict.event == .gaveUp || verdict.event == .cancelled {
+      if let attempt, isToBeReverted(verdict) {
         let (event, reason) = (verdict.event, verdict.failure?.message)
         try await Reversion(engine: engine).run(job.objectID, by: attempt.handler, on: executor) { record in
           record.attempt = Int32(attempt.number)
-          record.setPendingStop(event, reason)
+          if event != .held { record.setPendingStop(event, reason) }
         }
       }
       finished = try await save(verdict, job, attempt: attempt, on: executor)
@@ -150,11 +151,22 @@ final class AttemptRecorder: Sendable {
     // One that is final is told of when it is on disk.
     if let attempt, !finished.state.isFinal { engine.jobLog.note(attempt, verdict, at: engine.date) }
     let delay: Duration = if case .retry(let delay, _) = verdict { delay } else { .zero }
-    let lost = engine.scheduler.end(job, verdict.event, delay: delay)
+    // One that another host may run next is not held here.
+    let goesOn = if case .giveWay = verdict { engine.membership != nil } else { false }
+    let lost = engine.scheduler.end(job, goesOn ? .interrupted : verdict.event, delay: delay)
     engine.merger.merge(finished: finished.state.isFinal ? [finished] : [])
-    if finished.state == .held { engine.waiters.tellHeld(job.objectID) }
+    if finished.state == .held && !goesOn { engine.waiters.tellHeld(job.objectID) }
     control.cancel(lost, because: finished)
     control.noteEnds(of: [job.objectID])
+  }
+
+  /// True if nothing may be left of the job: the lead of a fleet replaces one that has ended so at once.
+  private func isToBeReverted(_ verdict: Verdict) -> Bool {
+    switch verdict {
+    case .cancel, .discard: true
+    case .giveWay: engine.membership != nil
+    case .retry, .quarantine, .hold, .interrupt, .putBack: false
+    }
   }
 
   private nonisolated(nonsending) func save(
@@ -162,6 +174,7 @@ final class AttemptRecorder: Sendable {
   ) async throws -> FinishedJob {
     let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)
     let (objectID, host, now) = (job.objectID, engine.membership?.spool, engine.date)
+    let isOfFleet = engine.membership != nil
     return try await context.perform { context in
       let object = try context.job(with: objectID)
       if let attempt {
@@ -186,9 +199,13 @@ final class AttemptRecorder: Sendable {
         // The attempt was cut short through no fault of its own.
         if attempt != nil { object.maxAttempts += 1 }
       case .giveWay:
-        // Unless the replacement comes first, the next start runs it.
-        object.currentState = .available
+        // Unless the replacement comes first, the next start runs it; the lead of a fleet learns by the state that it ended.
+        object.currentState = isOfFleet ? .held : .available
         object.maxAttempts += 1
+        if isOfFleet {
+          object.setPendingStop(.held, JobReplacement.reason)
+          object.cursor = nil
+        }
       case .putBack:
         object.currentState = .available
         object.attempt -= 1

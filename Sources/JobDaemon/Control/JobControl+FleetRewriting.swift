@@ -1,0 +1,94 @@
+import Fleet
+import JobSchedule
+import Jobs
+import ObjectGraph
+
+/// Other specifications and arguments for jobs of a fleet, which its lead puts on record.
+extension JobControl {
+  // MARK: Replacing
+
+  /// Waits until the lead has made the replacements of a file, and then for the ends of the jobs, which release the file.
+  func awaitReplacements(by file: AdmittedFile, on membership: Membership) {
+    file.replacementAnswer.whenSet { [self] answer in
+      queue.async { [self] in
+        do {
+          guard case .outcomes(let outcomes) = try answer.get() else { throw NoAnswer.otherRelease }
+          // A job was removed meanwhile, so that the file has a new one.
+          if outcomes.contains(.unknown) { engine.events.send(.doubtful(file.file.name)) }
+          for one in file.replacements { follow(one, on: membership) }
+        } catch {
+          engine.report(error, "the jobs of the file \(file.file.name) can't be replaced before the next start")
+        }
+        file.replacementEnd.set(())
+      }
+    }
+  }
+
+  /// Releases the file of a replacement with the end of its job, wherever that runs.
+  private func follow(_ replacement: Replacement, on membership: Membership) {
+    let (id, specification) = (replacement.job, replacement.specification)
+    // It may be here already, with the file that it came in.
+    _ = engine.scheduler.addUnlessKnown([
+      NewJob(
+        elsewhere: id, file: nil, type: specification.type, queue: specification.queue, name: specification.id ?? "")
+    ])
+    membership.watch([id])
+    engine.waiters.add([id], to: engine.scheduler) { [self] in
+      queue.async { [self] in noteEnd(of: replacement, on: membership) }
+    }
+  }
+
+  private func noteEnd(of replacement: Replacement, on membership: Membership) {
+    do {
+      let end = try membership.reader().ends(of: [replacement.job])[replacement.job]
+      // An earlier end may have been what left the schedule.
+      if let end, !end.state.isFinal { return follow(replacement, on: membership) }
+      // One whose record is gone was over before that was removed.
+      let known =
+        end
+        ?? FinishedJob(
+          objectID: replacement.job, id: "", type: "", state: .completed, failure: nil, file: nil)
+      engine.events.send(.superseded(known.with(replacement.file)))
+    } catch {
+      engine.report(error, "the file \(replacement.fileName) stays in cur/ until the next start")
+    }
+  }
+
+  // MARK: Editing
+
+  /// Has the lead edit a job.
+  func perform(_ edit: JobEdit, of id: ManagedObjectID, named name: String, on membership: Membership) throws {
+    let arguments = try newArguments(edit, of: id, name)
+    if edit.changesArguments {
+      let (earlier, spool) = try context().performAndWait { context in
+        let job = try context.job(with: id)
+        return (try JobSpecification(record: job), job.spool)
+      }
+      var specification = earlier
+      specification.arguments = arguments
+      let place = LocalFiles(
+        configuration: engine.policy.configuration.value.fleet, handlers: engine.handlers,
+        payloadDirectory: engine.payloadDirectory, spool: membership.spool
+      ).place(of: specification)
+      // Files that not all hosts see are where the job came to.
+      if let spool, spool != membership.spool, place != specification.place {
+        throw EditRefusal.elsewhere(name, spool)
+      }
+      let change = ArgumentChange(job: id, arguments: arguments.serialized(), place: place)
+      try check(try membership.ask(.edit(change)), name)
+    }
+    guard let priority = edit.priority else { return }
+    try check(try membership.ask(.command(.setPriority(priority), [Order.Target(id, attempts: 1)])), name)
+  }
+
+  private func check(_ answer: OrderAnswer.Content, _ name: String) throws {
+    guard case .outcomes(let outcomes) = answer, let outcome = outcomes.first else { throw NoAnswer() }
+    switch outcome {
+    case .done: return
+    case .unknown: throw EditRefusal.unknown(name)
+    case .impossible(let state), .keyTaken(let state, _), .needed(let state, _):
+      throw EditRefusal.impossible(name, state)
+    case .begun: throw EditRefusal.begun(name)
+    }
+  }
+}
