@@ -6,42 +6,66 @@ import ObjectGraph
 extension Assigner {
   /// Obeys and answers the orders whose jobs are not just being ended.
   package mutating func obeyOrders(at now: Moment) {
-    var late: Set<ManagedObjectID> = []
-    for _ in 0..<desk.orderCount {
-      guard let placed = desk.takeOrder() else { return }
-      if let content = obey(placed, after: late, at: now) {
-        next.answers.append(placed.answer(content))
+    for var order in desk.takeOrders() {
+      // It goes through all of its jobs only if the one that it has waited for is ready.
+      if let awaited = order.awaited, !isReady(awaited, for: order, at: now) {
+        desk.postpone(order)
+      } else if let awaited = awaited(by: order, at: now) {
+        order.awaited = awaited
+        desk.postpone(order)
       } else {
-        late.formUnion(placed.order.jobs)
-        desk.receive(placed)
+        next.answers.append(order.placed.answer(obey(order.placed, at: now)))
+        desk.finish(order)
       }
     }
+  }
+
+  /// Has hosts revert what could not be reverted some time ago.
+  mutating func revertAgain(at now: Moment) {
+    let due = nextReversions.filter { $0.value <= now.steady }
+    if due.isEmpty { return }
+    for job in due.keys { nextReversions[job] = nil }
+    obeyOrders(at: now)
+  }
+
+  /// A job that an order has to wait for; nil if it can be obeyed.
+  private mutating func awaited(by order: OrderDesk.Waiting, at now: Moment) -> ManagedObjectID? {
+    let jobs = order.placed.order.jobs
+    // Nothing of a replacement is prepared before it can be.
+    if let awaited = jobs.first(where: { !isTurn(of: order, at: $0) }) { return awaited }
+    guard case .replace(let replacements) = order.placed.order else { return nil }
+    var awaited: ManagedObjectID?
+    // Of all that run, each is told to end.
+    for one in replacements where !prepare(one, at: now) { awaited = one.job }
+    return awaited
+  }
+
+  private mutating func isReady(_ job: ManagedObjectID, for order: OrderDesk.Waiting, at now: Moment) -> Bool {
+    guard isTurn(of: order, at: job) else { return false }
+    guard case .replace(let replacements) = order.placed.order else { return true }
+    // A file names each job once.
+    return replacements.first { $0.job == job }.map { prepare($0, at: now) } ?? true
+  }
+
+  /// False if an earlier order for a job waits, or what the job is by now is not on record yet.
+  private func isTurn(of order: OrderDesk.Waiting, at job: ManagedObjectID) -> Bool {
+    desk.isTurn(of: order, at: job) && !isUnrecorded(job)
   }
 
   /// Answers questions, as many as leave time for everything else.
   package mutating func answerQuestions(at now: Moment) { next.answers += desk.answers(from: schedule, at: now) }
 
-  /// - Parameter late: the jobs of orders that were placed before, and can't be obeyed yet.
-  /// - Returns: nil if it can't be obeyed yet.
-  private mutating func obey(
-    _ placed: PlacedOrder, after late: Set<ManagedObjectID>, at now: Moment
-  ) -> OrderAnswer.Content? {
-    // Their ends, or what they are by now, are on record after the next round.
-    if placed.order.jobs.contains(where: isUnrecorded) { return nil }
-    let rows = Dictionary(placed.jobs.map { ($0.id, $0) }) { first, _ in first }
+  private mutating func obey(_ placed: PlacedOrder, at now: Moment) -> OrderAnswer.Content {
     switch placed.order {
     case .pause(let name, let isPaused):
       setPaused(isPaused, name, at: now)
       return .done
     case .command(let command, let targets):
-      return .outcomes(targets.map { obey(command, $0, row: rows[$0.job], at: now) })
-    case .replace(let replacements):
-      // The last one counts.
-      if !late.isDisjoint(with: placed.order.jobs) { return nil }
-      return replace(replacements, rows, at: now).map { .outcomes($0) }
-    case .edit(let change): return .outcomes([edit(change, rows[change.job])])
-    case .ask: return nil
-    case .unreadable: return .unreadable
+      return .outcomes(targets.map { obey(command, $0, row: desk.row(of: $0.job), at: now) })
+    case .replace(let replacements): return .outcomes(replacements.map { replace($0) })
+    case .edit(let change): return .outcomes([edit(change, desk.row(of: change.job))])
+    // The desk has questions elsewhere.
+    case .ask, .unreadable: return .unreadable
     }
   }
 
@@ -143,7 +167,7 @@ extension Assigner {
     guard let state = schedule.state(of: id), !state.isFinal else { return }
     if ending.event == .interrupted {
       // It does not run before it is replaced.
-      if desk.unfinished.contains(id) { _ = schedule.hold(id) }
+      if desk.isToBeReplaced(id) { _ = schedule.hold(id) }
       return
     }
     if ending.event != .held { return revert(id, ending, at: now) }

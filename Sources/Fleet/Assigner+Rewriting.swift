@@ -7,41 +7,40 @@ import ObjectGraph
 /// The lead writes them into the records, together with news of these jobs, and admits them anew when it reads that: as it
 /// does with jobs that are new. Until then they are held in the schedule, where others go on to wait for them.
 extension Assigner {
-  /// Replaces jobs, all of them or none yet.
-  ///
-  /// - Returns: nil while something is left that could still save for an earlier specification.
-  mutating func replace(
-    _ replacements: [JobReplacement], _ rows: [ManagedObjectID: FleetJob], at now: Moment
-  ) -> [OrderAnswer.Outcome]? {
-    let pairs = replacements.map { one in (one, row: rows[one.job].flatMap { one.isMade(of: $0) ? nil : $0 }) }
-    var isReady = true
-    for (_, row) in pairs { if let row, !prepare(row, at: now) { isReady = false } }
-    if !isReady { return nil }
-    for (one, row) in pairs { if let row { put(one, over: row) } }
-    return replacements.map { rows[$0.job] == nil ? .unknown : .done }
-  }
-
-  /// Has nothing be left of what is to be replaced; false if something has to end first.
-  private mutating func prepare(_ row: FleetJob, at now: Moment) -> Bool {
-    let state = schedule.state(of: row.id)
+  /// Has nothing be left of what a job is to be instead of, and has it not begin; false if something has to end first.
+  mutating func prepare(_ replacement: JobReplacement, at now: Moment) -> Bool {
+    guard let row = desk.row(of: replacement.job), !replacement.isMade(of: row) else { return true }
+    let id = row.id
+    let state = schedule.state(of: id)
     if state == .running {
-      _ = stop(row.id, .interrupted, because: JobReplacement.reason)
+      if runs.stop(of: id) == nil { heldForReplacement.insert(id) }
+      _ = stop(id, .interrupted, because: JobReplacement.reason)
       return false
     }
-    if stranded[row.id] != nil { return false }
+    if stranded[id] != nil { return false }
+    if state != nil, schedule.hold(id) { heldForReplacement.insert(id) }
     if !row.isPartial { return true }
-    if state == nil { enter(row, isHeld: true, at: now) }
-    revert(row.id, (.interrupted, JobReplacement.reason), at: now)
+    if nextReversions[id] != nil { return false }
+    if state == nil {
+      enter(row, isHeld: true, at: now)
+      heldForReplacement.insert(id)
+    }
+    revert(id, (.interrupted, JobReplacement.reason), at: now)
     return false
   }
 
-  private mutating func put(_ replacement: JobReplacement, over row: FleetJob) {
+  /// Replaces a job that is prepared for it.
+  mutating func replace(_ replacement: JobReplacement) -> OrderAnswer.Outcome {
+    guard let row = desk.row(of: replacement.job) else { return .unknown }
+    if replacement.isMade(of: row) { return .done }
     let new = replacement.following(row, attempts: max(row.attempt, runs.lastAttempt(of: row.id)))
-    // One that was only held to be replaced goes on.
-    let isHeld = row.state == .held && row.stop?.reason != JobReplacement.reason
+    // One that an operator has held stays held.
+    let isHeld = schedule.state(of: row.id) == .held && !heldForReplacement.contains(row.id)
+    heldForReplacement.remove(row.id)
     next.changes.append(JobChange(row.id, .replaced(new, isHeld: isHeld)))
     desk.note(new)
     awaitNews(of: row.id)
+    return .done
   }
 
   /// Gives a job other arguments, if it does not run.

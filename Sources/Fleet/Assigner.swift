@@ -18,8 +18,15 @@ package struct Assigner: Sendable {
   var refused: [ManagedObjectID: String] = [:]
   /// Jobs that have other specifications or arguments, and are to be admitted anew with these when news of them come.
   var rewritten: Set<ManagedObjectID> = []
+  /// Jobs that are held only until they are replaced.
+  var heldForReplacement: Set<ManagedObjectID> = []
+  /// The times on the steady clock before which jobs are not reverted once more that a host could not revert.
+  var nextReversions: [ManagedObjectID: Int64] = [:]
   /// The event by which a run or a job is told to end, and the reason.
   typealias Ending = (event: JobEvent, reason: String?)
+
+  /// The milliseconds until a host is to revert a job once more that one could not revert.
+  private static let reversionPause: Int64 = 10_000
 
   // MARK: Making it
 
@@ -61,6 +68,9 @@ package struct Assigner: Sendable {
         begin(run, at: now)
       }
     }
+    let isHeldForReplacement =
+      job.state == .held ? job.stop?.reason == JobReplacement.reason : stop?.event == .interrupted
+    if isHeldForReplacement { heldForReplacement.insert(id) }
     if let stop { if runs[id] == run { runs.tell(stop) } else { carryOut((stop.event, stop.reason), of: id, at: now) } }
     if let stop = job.stop { carryOut(stop, of: id, at: now) }
   }
@@ -161,7 +171,10 @@ package struct Assigner: Sendable {
     let delay = ended.retryTime.map { max(0, $0 - now.wall) } ?? 0
     let lost = schedule.endAttempt(of: id, ended.event, delay: delay, at: now)
     let state = schedule.state(of: id)
-    desk.note(ended.run, endedAs: state, isReverted: stop?.event == .interrupted && ended.event == .held)
+    desk.note(ended, as: state)
+    if stop?.event == .interrupted, ended.event == .held, !ended.isReverted {
+      nextReversions[id] = now.steady + Self.reversionPause
+    }
     if state?.isFinal == true { drop(id, at: now) }
     cancel(lost, .end(of: id))
     // It ended before it was told to.
@@ -169,13 +182,18 @@ package struct Assigner: Sendable {
   }
 
   mutating func cancel(_ jobs: [ManagedObjectID], _ reason: JobChange.Reason) {
-    for id in jobs where schedule.cancel(id) { next.changes.append(JobChange(id, .state(.cancelled, reason))) }
+    // What a job with another specification waits for is seen when it is admitted anew.
+    let isEnd = if case .end = reason { true } else { false }
+    let ending = isEnd ? jobs.filter { !rewritten.contains($0) } : jobs
+    for id in ending where schedule.cancel(id) { next.changes.append(JobChange(id, .state(.cancelled, reason))) }
   }
 
   private mutating func drop(_ id: ManagedObjectID, at now: Moment) {
     hosts.remove(schedule.job(id).flatMap(schedule.place), telling: &schedule, at: now)
     schedule.remove(id, at: now)
     runs.forget(id)
+    heldForReplacement.remove(id)
+    nextReversions[id] = nil
   }
 
   // MARK: Runs
@@ -201,7 +219,7 @@ package struct Assigner: Sendable {
     for run in lost where runs[run.job] == run {
       let stop = vacate(run, hasWorked: false, at: now)
       _ = schedule.endAttempt(of: run.job, .interrupted, at: now)
-      desk.note(run, endedAs: .available, isReverted: false)
+      desk.note(EndedRun(run: run, event: .interrupted), as: .available)
       if let stop { carryOut((stop.event, stop.reason), of: run.job, at: now) }
     }
   }
@@ -214,7 +232,7 @@ package struct Assigner: Sendable {
   /// The next time at which something becomes ready, on each clock.
   package var nextAlarm: (steady: Int64?, wall: Int64?) {
     let (steady, wall) = schedule.alarms.next
-    return ([steady, desk.nextTime].compactMap(\.self).min(), wall)
+    return ([steady, desk.nextTime, nextReversions.values.min()].compactMap(\.self).min(), wall)
   }
 
   /// Assigns jobs to hosts that have room, so many at most, and hands out what else is to be recorded.
@@ -259,7 +277,8 @@ package struct Assigner: Sendable {
 
   /// The jobs that are not in the schedule, and that neither a job in it nor an order names.
   func unneeded(_ jobs: [FinalJob]) -> [FinalJob] {
-    let ordered = desk.jobs
-    return jobs.filter { !schedule.contains($0.id) && !runs.names($0.name) && !ordered.contains($0.id) }
+    jobs.filter { job in
+      !schedule.contains(job.id) && !runs.names(job.name) && !desk.names(job.id) && !rewritten.contains(job.id)
+    }
   }
 }

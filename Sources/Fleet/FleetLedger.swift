@@ -72,8 +72,9 @@ package enum LedgerRequest: Sendable {
   /// Reads the runs of a host with numbers above one, and which of all are told to end. Answered by
   /// ``LedgerReply/runs(_:stops:last:)``.
   case readRuns(host: Int, after: Int64 = 0)
-  /// Inserts jobs whose names are new, and news of them. Answered by ``LedgerReply/written``.
-  case admit([FleetJob], Receipt)
+  /// Records orders of the files that jobs came with, and then inserts those whose names are new, with news of all. Answered
+  /// by ``LedgerReply/written``.
+  case admit([FleetJob], placing: [NumberedOrder] = [], Receipt)
   /// Records an order under a number of its host's, and news of it. Answered by ``LedgerReply/written``.
   case order(Order, ticket: Int64, Receipt)
   /// Deletes runs of this host, all of them or ``LedgerError/contradiction``, with the effects and outcomes of their

@@ -55,7 +55,7 @@ package struct FleetMember: Sendable {
   }
 
   private enum Intake: Sendable {
-    case jobs([FleetJob])
+    case jobs([FleetJob], [NumberedOrder])
     case order(Order, ticket: Int64)
   }
 
@@ -122,8 +122,8 @@ package struct FleetMember: Sendable {
       self.limits = limits
       lead?.setLimits(limits, at: now)
       return goOn(.lead, at: now)
-    case .admit(let jobs):
-      intake.append(.jobs(jobs))
+    case .admit(let jobs, let orders):
+      intake.append(.jobs(jobs, orders))
       return goOn(.intake, at: now)
     case .order(let order, let ticket):
       intake.append(.order(order, ticket: ticket))
@@ -295,7 +295,7 @@ package struct FleetMember: Sendable {
       return hintLead() + catchUp()
     case .intake:
       defer { admitting = nil }
-      if case .jobs(let jobs)? = admitting { return [.admitted(jobs.map(\.id))] + hintLead() }
+      if case .jobs(let jobs, _)? = admitting { return [.admitted(jobs.map(\.id))] + hintLead() }
       return hintLead()
     case .lead: return noteLead(reply, at: now)
     }
@@ -307,7 +307,9 @@ package struct FleetMember: Sendable {
     guard channel == .intake, let refused = admitting else { return end(.refused(reason)) }
     admitting = nil
     switch refused {
-    case .jobs(let jobs): return [.notAdmitted(jobs.map(\.id), because: reason)]
+    case .jobs(let jobs, let orders):
+      return [.notAdmitted(jobs.map(\.id), because: reason)]
+        + orders.map { .notPlaced(ticket: $0.ticket, because: reason) }
     case .order(_, let ticket): return [.notPlaced(ticket: ticket, because: reason)]
     }
   }
@@ -366,7 +368,7 @@ package struct FleetMember: Sendable {
       let next = intake.removeFirst()
       admitting = next
       switch next {
-      case .jobs(let jobs): return begin(.intake) { .admit(jobs, $0) }
+      case .jobs(let jobs, let orders): return begin(.intake) { .admit(jobs, placing: orders, $0) }
       case .order(let order, let ticket): return begin(.intake) { .order(order, ticket: ticket, $0) }
       }
     case .lead:

@@ -117,7 +117,10 @@ package struct Lead: Sendable {
     let earliest = lastRound + pause
     if now.steady < earliest { return .rest(until: Moment(steady: earliest, wall: .max)) }
     assigner?.advance(to: now)
-    if assigner?.isLoading == false { assigner?.answerQuestions(at: now) }
+    if assigner?.isLoading == false {
+      assigner?.answerQuestions(at: now)
+      assigner?.revertAgain(at: now)
+    }
     floor.note(now.steady)
     guard let round = assigner?.nextRound(floor: floor.number, at: now), hasHint || !round.isEmpty else {
       let alarm = assigner?.nextAlarm

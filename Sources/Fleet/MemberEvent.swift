@@ -20,7 +20,8 @@ package enum MemberEvent: Sendable {
   case recorded([EndedRun])
   /// The configured limits of queues and types.
   case limited([ResourceLimits])
-  case admit([FleetJob])
+  /// Jobs came, and with them orders that hold if they are admitted.
+  case admit([FleetJob], placing: [NumberedOrder] = [])
   case order(Order, ticket: Int64)
   /// The outcomes of its spool's jobs up to this number have been read and forgotten, and nothing comes late.
   case readOutcomes(upTo: Int64)

@@ -74,6 +74,17 @@ extension Schedule {
   }
 }
 
+/// An order, and the number that its host gives it.
+package struct NumberedOrder: Sendable {
+  package let order: Order
+  package let ticket: Int64
+
+  package init(_ order: Order, ticket: Int64) {
+    self.order = order
+    self.ticket = ticket
+  }
+}
+
 /// An order on record, and the rows of the jobs that it names.
 package struct PlacedOrder: Sendable {
   /// The host that has taken it, and the number that it has given it.

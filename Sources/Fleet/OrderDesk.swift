@@ -10,73 +10,109 @@ struct OrderDesk: Sendable {
   /// The jobs that are looked at in a millisecond, on the average, to answer questions: a twentieth of the lead's time.
   private static let looks: Int64 = 5_000
 
-  private var orders: [PlacedOrder] = []
+  /// An order whose turn has not come yet, and a job that it waits for.
+  struct Waiting: Sendable {
+    /// Without its rows.
+    let placed: PlacedOrder
+    var awaited: ManagedObjectID?
+
+    fileprivate var number: Number { Number(host: placed.host, ticket: placed.ticket) }
+  }
+
+  fileprivate struct Number: Hashable {
+    let host: Int
+    let ticket: Int64
+  }
+
+  private var orders: [Waiting] = []
+  /// The rows of the jobs that orders name, as the lead has had them, with what it has done since.
+  private var rows: [ManagedObjectID: FleetJob] = [:]
+  /// The orders that name a job, in their order.
+  private var turns: [ManagedObjectID: [Number]] = [:]
+  /// The numbers of orders by which jobs are to be replaced.
+  private var replaced: [ManagedObjectID: Int] = [:]
   private var questions: [PlacedOrder] = []
   /// The time on the steady clock before which no other question is answered.
   private var nextAnswer = Int64.min
 
   /// Receives an order or a question.
   mutating func receive(_ placed: PlacedOrder) {
-    if case .ask = placed.order { questions.append(placed) } else { orders.append(placed) }
+    if case .ask = placed.order { return questions.append(placed) }
+    // What the lead knows of a job may not be on record yet.
+    for row in placed.jobs where rows[row.id] == nil { rows[row.id] = row }
+    let order = Waiting(placed: PlacedOrder(host: placed.host, ticket: placed.ticket, order: placed.order, jobs: []))
+    for job in placed.order.jobs { turns[job, default: []].append(order.number) }
+    if case .replace(let new) = placed.order { for one in new { replaced[one.job, default: 0] += 1 } }
+    orders.append(order)
   }
 
-  var orderCount: Int { orders.count }
+  /// Hands out the orders; each is to be finished, or postponed.
+  mutating func takeOrders() -> [Waiting] {
+    defer { orders = [] }
+    return orders
+  }
 
-  /// Hands out the first order; one that can't be obeyed yet is to be received once more.
-  mutating func takeOrder() -> PlacedOrder? { orders.isEmpty ? nil : orders.removeFirst() }
+  /// Takes an order back whose turn has not come.
+  mutating func postpone(_ order: Waiting) { orders.append(order) }
+
+  /// Forgets an order that is answered.
+  mutating func finish(_ order: Waiting) {
+    for job in order.placed.order.jobs {
+      turns[job]?.removeAll { $0 == order.number }
+      if turns[job]?.isEmpty == true { (turns[job], rows[job]) = (nil, nil) }
+    }
+    guard case .replace(let new) = order.placed.order else { return }
+    for one in new {
+      let count = replaced[one.job, default: 0] - 1
+      replaced[one.job] = count > 0 ? count : nil
+    }
+  }
+
+  /// True if no earlier order for a job waits.
+  func isTurn(of order: Waiting, at job: ManagedObjectID) -> Bool { turns[job]?.first == order.number }
 
   /// Takes the rows of orders as they are on record now, and drops orders that are not any more.
   mutating func renew(_ recorded: [PlacedOrder]) {
-    orders = orders.compactMap { order in recorded.first { $0.host == order.host && $0.ticket == order.ticket } }
+    let rows = Dictionary(recorded.map { (Number(host: $0.host, ticket: $0.ticket), $0) }) { first, _ in first }
+    let known = takeOrders()
+    for order in known { finish(order) }
+    for order in known { if let placed = rows[order.number] { receive(placed) } }
   }
 
-  /// The jobs that the orders name.
-  var jobs: Set<ManagedObjectID> { Set(orders.lazy.flatMap(\.order.jobs)) }
+  /// True if an order names a job.
+  func names(_ job: ManagedObjectID) -> Bool { turns[job] != nil }
 
-  /// The jobs that are to be replaced, which are unfinished from then on, whatever their records say.
-  var unfinished: Set<ManagedObjectID> {
-    var jobs: Set<ManagedObjectID> = []
-    for order in orders { if case .replace(let new) = order.order { jobs.formUnion(new.lazy.map(\.job)) } }
-    return jobs
-  }
+  /// True if a job is to be replaced: it is unfinished from then on, whatever its record says.
+  func isToBeReplaced(_ job: ManagedObjectID) -> Bool { replaced[job] != nil }
 
   /// The jobs of some names as they are once orders are obeyed.
   func unfinished(_ known: [String: NamedJob]) -> [String: NamedJob] {
-    if orders.isEmpty || known.isEmpty { return known }
-    let unfinished = unfinished
-    return known.mapValues { unfinished.contains($0.id) ? NamedJob(id: $0.id, state: .available) : $0 }
+    if replaced.isEmpty || known.isEmpty { return known }
+    return known.mapValues { isToBeReplaced($0.id) ? NamedJob(id: $0.id, state: .available) : $0 }
   }
 
   // MARK: Rows
 
+  /// The row of a job that an order names; nil if there is no such job.
+  func row(of job: ManagedObjectID) -> FleetJob? { rows[job] }
+
   /// Notes that jobs have ended since the rows of orders were read.
-  mutating func note(_ ends: [ManagedObjectID: JobState]) {
-    note { job in if let end = ends[job.id] { job.state = end } }
-  }
+  mutating func note(_ ends: [ManagedObjectID: JobState]) { for (job, end) in ends { rows[job]?.state = end } }
 
   /// Notes that an attempt has ended since the rows of orders were read, and may have left something.
-  mutating func note(_ run: Run, endedAs state: JobState?, isReverted: Bool) {
-    note { job in
-      if job.id != run.job { return }
-      job.attempt = run.attempt
-      if let state, state.isFinal { job.state = state }
-      job.isPartial = !isReverted && (state?.isFinal != true || state == .quarantined)
-    }
+  mutating func note(_ ended: EndedRun, as state: JobState?) {
+    let job = ended.run.job
+    rows[job]?.attempt = ended.run.attempt
+    if let state, state.isFinal { rows[job]?.state = state }
+    rows[job]?.isPartial = !ended.isReverted && (state?.isFinal != true || state == .quarantined)
   }
 
-  /// Notes that a job is replaced, in the rows that other orders have of it.
+  /// Notes that a job is replaced, in the row that other orders have of it.
   mutating func note(_ replacement: JobReplacement) {
-    note { job in
-      if job.id != replacement.job { return }
-      (job.specification, job.isPartial) = (replacement.specification, false)
-      if job.state.isFinal { job.state = .available }
-    }
-  }
-
-  private mutating func note(_ change: (inout FleetJob) -> Void) {
-    for order in orders.indices {
-      for job in orders[order].jobs.indices { change(&orders[order].jobs[job]) }
-    }
+    let job = replacement.job
+    rows[job]?.specification = replacement.specification
+    rows[job]?.isPartial = false
+    if rows[job]?.state.isFinal == true { rows[job]?.state = .available }
   }
 
   // MARK: Questions

@@ -85,12 +85,13 @@ final class Acceptor: Sendable {
     let other =
       isUnix ? HTTPClient(try PeerCredentials(of: client)) : HTTPClient(address: ClientAddress(address))
     let socket = ConnectionSocket(try client.duplicate())
-    guard let id = core.add(socket, descriptor: number, client: other, core.standing(of: other.credentials)) else {
+    let standing = core.standing(of: other.credentials)
+    guard let id = core.add(socket, descriptor: number, client: other, standing) else {
       refuse(client, with: .tooBusy, "503 Service Unavailable")
       core.linger(socket)
       return true
     }
-    if isUnix, core.limits.passedFiles > 0 {
+    if isUnix, core.limits.passedFiles > 0, standing != .stranger {
       listen(to: SilentClient(client, address: address, length: length), id)
     } else {
       add(client, id, address: address, length: length)

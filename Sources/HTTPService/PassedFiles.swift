@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import Synchronization
@@ -11,10 +12,23 @@ package final class PassedFiles: Sendable {
   package let count: Int
   /// Nil once they were handed out.
   private let files: Mutex<ReceivedDescriptors?>
+  /// Told when the request is over, and the files that nobody has taken are closed.
+  fileprivate let closed = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// Closing may wait for the owner of a file system, so it is done where nobody else waits.
+  private static let closing = DispatchQueue(label: "passed files")
 
   private init(_ files: consuming ReceivedDescriptors) {
     count = files.count
     self.files = Mutex(files)
+  }
+
+  deinit {
+    let (files, closed) = (take()?.relinquish() ?? [], closed.withLock { $0.take() })
+    Self.closing.async {
+      _ = ReceivedDescriptors(owning: files)
+      closed?()
+    }
   }
 
   /// Hands the files out, in the order in which they were passed; nil the second time.
@@ -34,9 +48,10 @@ package final class PassedFiles: Sendable {
       return nil
     }
     guard let message, message.descriptors.count > 0 else { return nil }
-    guard message.data == Data("\r\n".utf8), recv(client.number, &line, line.count, Int32(MSG_DONTWAIT)) == line.count
-    else { throw Misplaced() }
-    return PassedFiles(message.relinquishDescriptors())
+    let isLine = message.data == Data("\r\n".utf8)
+    let files = PassedFiles(message.relinquishDescriptors())
+    guard isLine, recv(client.number, &line, line.count, Int32(MSG_DONTWAIT)) == line.count else { throw Misplaced() }
+    return files
   }
 
   /// Files that come with something else than an empty line, or too many.
@@ -51,16 +66,28 @@ package final class PassedFiles: Sendable {
 
 /// The files that were passed before first requests which have not come yet.
 final class PassedFilesTable: Sendable {
-  private let files = Mutex<[UInt64: PassedFiles]>([:])
+  private struct State {
+    var files: [UInt64: PassedFiles] = [:]
+    /// The files of all requests that are not over, and of connections.
+    var count = 0
+  }
 
-  /// Keeps the files of a connection; closes them if there are more than so many then.
+  private let state = Mutex(State())
+
+  /// Keeps the files of a connection; closes them if that makes more than so many.
   func keep(_ passed: PassedFiles, of connection: UInt64, limit: Int) {
-    files.withLock { files in
-      if files.values.reduce(passed.count, { $0 + $1.count }) <= limit { files[connection] = passed }
+    let count = passed.count
+    let isKept = state.withLock { state in
+      if state.count + count > limit { return false }
+      state.count += count
+      state.files[connection] = passed
+      return true
     }
+    guard isKept else { return }
+    passed.closed.withLock { $0 = { [weak self] in self?.state.withLock { $0.count -= count } } }
   }
 
   /// Hands out the files of a connection, if it has any.
   @discardableResult
-  func take(of connection: UInt64) -> PassedFiles? { files.withLock { $0.removeValue(forKey: connection) } }
+  func take(of connection: UInt64) -> PassedFiles? { state.withLock { $0.files.removeValue(forKey: connection) } }
 }

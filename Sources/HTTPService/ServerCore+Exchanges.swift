@@ -77,13 +77,15 @@ extension ServerCore {
     }
     dispatch(exchange)
     guard let (text, client) = origin(of: exchange.connection) else { return .NO }
+    // They are for the first request, whatever becomes of that.
+    let passed = passedFiles.take(of: exchange.connection)
     guard let target = HTTPTarget(text) else {
       return send(.badRequest("the request's path or query is malformed"), for: exchange, on: handle)
     }
     if let refusal { return send(refusal, for: exchange, on: handle) }
     let request = HTTPRequest(
       method: exchange.method, target: target, headers: exchange.headers, body: exchange.body,
-      sink: exchange.writer?.sink, client: client, passed: passedFiles.take(of: exchange.connection))
+      sink: exchange.writer?.sink, client: client, passed: passed)
     exchange.body = Data()
     exchange.writer = nil
     let form = ReplyForm(request.method, request.headers)

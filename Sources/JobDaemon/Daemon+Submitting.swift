@@ -36,7 +36,7 @@ extension Daemon {
   /// The lines that a client has sent, with paths that start at its folder.
   ///
   /// Reads and writes the file once, in the memory of its longest line.
-  func resolvingPaths(in lines: SpooledFile, from directory: String) throws(SystemError) -> SpooledFile {
+  func resolvingPaths(in lines: SpooledFile, from directory: String) throws -> SpooledFile {
     try spool.copy(lines, lineLimit: configuration.value.spool.maxJobFileSize) { [handlers] line in
       guard let job = try? JSONValue(parsing: line, dialect: .json5) else { return line }
       let resolved = handlers.resolvingPaths(of: job) { $0.absolutePath(from: directory) }

@@ -29,6 +29,8 @@ final class FleetJobs: Sendable {
     var floor = NewsFloor()
     /// Those that were read and are not forgotten, since files of their jobs are being released.
     var open: [Outcome] = []
+    /// The jobs that were looked at, of those that are watched.
+    var watchedCount = 0
   }
 
   init(
@@ -93,7 +95,7 @@ final class FleetJobs: Sendable {
       let ledger = try membership.reader()
       let (found, horizon) = try ledger.outcomes(of: membership.spool, above: outcomes.withLock { $0.floor.number })
       let read = outcomes.withLock { $0.open } + found
-      let released = Set(try release(read.flatMap(\.jobs) + membership.watched.prefix(Self.chunkSize)))
+      let released = Set(try release(read.flatMap(\.jobs) + nextWatched()))
       let (open, done) = (
         read.filter { !released.isDisjoint(with: $0.jobs) }, read.filter { released.isDisjoint(with: $0.jobs) }
       )
@@ -110,6 +112,16 @@ final class FleetJobs: Sendable {
       outcomes.withLock { $0 = Outcomes() }
       membership.tell(.readOutcomes(upTo: 0))
       log.debug("outcomes can't be read: \(error)")
+    }
+  }
+
+  /// Some of the jobs that are watched: others each time, so that those that wait for long hide no end.
+  private func nextWatched() -> [ManagedObjectID] {
+    let watched = membership.watched
+    return outcomes.withLock { outcomes in
+      let jobs = watched.dropFirst(outcomes.watchedCount).prefix(Self.chunkSize)
+      outcomes.watchedCount = jobs.count < Self.chunkSize ? 0 : outcomes.watchedCount + jobs.count
+      return Array(jobs)
     }
   }
 

@@ -9,8 +9,12 @@ package struct HostFault: Error, Sendable, CustomStringConvertible {
   /// The path of what may mend it by coming there: the type is tried again then.
   package let awaited: String?
 
-  package init(_ description: String, awaits awaited: String? = nil) {
+  /// False if it may be the job's own after all: it is, if one job meets it time after time.
+  package let isCertain: Bool
+
+  package init(_ description: String, awaits awaited: String? = nil, isCertain: Bool = true) {
     self.description = description
     self.awaited = awaited
+    self.isCertain = isCertain
   }
 }

@@ -25,8 +25,9 @@ struct LedgerTransaction {
       let found = try connection.pipeline(LedgerStatements.runs(of: host, after: number))
       let last = found[0].rowCount == 0 ? number : found[0].integer(found[0].rowCount - 1, 3)
       return .runs(jobs.runs(found[0]), stops: jobs.stops(found[1]), last: last)
-    case .admit(let new, let receipt):
-      try commit([LedgerStatements.fence(receipt), JobRows.admit(new)] + InputRows.keep(inputsOf: new))
+    case .admit(let new, let orders, let receipt):
+      let placed = orders.map { LedgerStatements.place($0.order, ticket: $0.ticket, by: receipt.host) }
+      try commit([LedgerStatements.fence(receipt)] + placed + [JobRows.admit(new)] + InputRows.keep(inputsOf: new))
       return .written
     case .order(let order, let ticket, let receipt):
       var statements = [LedgerStatements.fence(receipt)]

@@ -22,7 +22,7 @@ enum NewsText {
     let runs = ended.map { one in
       JSONValue.array([
         .integer(one.run.job.key), .integer(Int64(one.run.host)), .integer(Int64(one.run.attempt)),
-        .string(one.event.rawValue), one.retryTime.map(JSONValue.integer) ?? .null,
+        .string(one.event.rawValue), one.retryTime.map(JSONValue.integer) ?? .null, .bool(one.isReverted),
       ])
     }
     return JSONValue.object(["version": .integer(version), "runs": .array(runs)]).serialized()
@@ -34,12 +34,13 @@ enum NewsText {
     guard let runs = object(text)?["runs"]?.array else { return nil }
     var ended: [EndedRun] = []
     for run in runs {
-      guard let run = run.array, run.count == 5, let job = run[0].integer, let host = run[1].integer,
-        let attempt = run[2].integer, let event = run[3].string.flatMap(JobEvent.init)
+      guard let run = run.array, run.count == 6, let job = run[0].integer, let host = run[1].integer,
+        let attempt = run[2].integer, let event = run[3].string.flatMap(JobEvent.init), let isReverted = run[5].bool
       else { return nil }
       ended.append(
         EndedRun(
-          run: Run(job: id(job), host: Int(host), attempt: Int(attempt)), event: event, retryTime: run[4].integer))
+          run: Run(job: id(job), host: Int(host), attempt: Int(attempt)), event: event, retryTime: run[4].integer,
+          isReverted: isReverted))
     }
     return ended
   }

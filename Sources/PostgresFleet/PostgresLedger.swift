@@ -307,7 +307,7 @@ extension LedgerRequest {
     switch self {
     case .join: "joining the fleet"
     case .beat, .readRuns, .outcome: "reading the fleet's state"
-    case .admit(let jobs, _):
+    case .admit(let jobs, _, _):
       jobs.count == 1
         ? "writing the new job \(displayName(jobs[0].name))"
         : "writing \(jobs.count) new jobs, the first of them \(displayName(jobs.first?.name ?? ""))"

@@ -110,7 +110,10 @@ package final class StoreParticipant: TransactionCompanion {
     let run = Run(job: change.id, host: host, attempt: Int(row.integer(slots.attempt)))
     let due = row.isNull(slots.due) ? nil : row.real(slots.due)
     let retry = event == .failed ? due.map { Int64((($0 + Self.dateOffset) * 1000).rounded()) } : nil
-    return (EndedRun(run: run, event: event, retryTime: retry), row)
+    // One that is held since it is to be replaced is held when nothing is left of it.
+    let isReverted =
+      event == .held && !row.isNull(slots.stopReason) && row.text(slots.stopReason) == JobReplacement.reason
+    return (EndedRun(run: run, event: event, retryTime: retry, isReverted: isReverted), row)
   }
 
   /// The spool that has to know that its job is over, or another one's that its job is held.
@@ -132,13 +135,16 @@ package final class StoreParticipant: TransactionCompanion {
   private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
 
   /// The slots of what is read of a job.
-  private typealias Slots = (state: Int, attempt: Int, due: Int, spool: Int)
+  private typealias Slots = (
+    state: Int, attempt: Int, due: Int, spool: Int, stopReason: Int
+  )
 
   private var slots: Slots? {
     guard let state = job.property(named: "state"), let attempt = job.property(named: "attempt"),
-      let due = job.property(named: "dueAt"), let spool = job.property(named: "spool")
+      let due = job.property(named: "dueAt"), let spool = job.property(named: "spool"),
+      let stopReason = job.property(named: "stopReason")
     else { return nil }
-    return (state.slot, attempt.slot, due.slot, spool.slot)
+    return (state.slot, attempt.slot, due.slot, spool.slot, stopReason.slot)
   }
 
   /// The event by which an attempt has ended in a state; nil if none has.

@@ -52,7 +52,8 @@ struct ProcessEnd: ProgramEnd {
     }
     guard Self.unstartedCodes.contains(code) else { return nil }
     let words = lastLines.last.map { ": \(singleLine($0))" } ?? ""
-    return HostFault("\(end), which means that a program is missing or can't be executed\(words)")
+    return HostFault(
+      "\(end), which means that a program is missing or can't be executed\(words)", isCertain: false)
   }
 
   func failure(_ mistake: OutputError, lastLines: [String]) -> JobFailure {

@@ -39,6 +39,8 @@ final class Process {
   var waiting: [Run] = []
   /// What its runs were told.
   var stops: [Run: JobEvent] = [:]
+  /// The runs among them of which nothing will be left.
+  var reverted: Set<Run> = []
   var leadsSince: Int64?
   /// True if the ledger may have lost what it goes by, and no beat has told it so yet.
   var isSetBack = false
@@ -254,7 +256,8 @@ final class FleetWorld {
       enqueue(.giveBack(process, run), at: now + 1_000)
       work(process)
     case .stop(let stop):
-      // One that is to be replaced is reverted, and held.
+      // One that is to be replaced is reverted, and held; now and then that fails.
+      if stop.event == .interrupted, !random.chance(20) { process.reverted.insert(stop.run) }
       process.stops[stop.run] = stop.event == .interrupted ? .held : stop.event
       enqueue(.finish(process, stop.run), at: now + random.time(1..<60))
     case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
@@ -304,7 +307,9 @@ final class FleetWorld {
       process.stops[run] ?? (run.attempt > job.failures ? .succeeded : job.failures >= 10 ? .gaveUp : .failed)
     let moment = member.moment(at: steady(of: process.machine))
     let retryTime = event == .failed ? moment.wall + Self.retryDelay : nil
-    deliver(.finished(EndedRun(run: run, event: event, retryTime: retryTime)), to: process)
+    let isReverted = event == .held && process.reverted.contains(run)
+    deliver(
+      .finished(EndedRun(run: run, event: event, retryTime: retryTime, isReverted: isReverted)), to: process)
   }
 
   func die(_ process: Process) {

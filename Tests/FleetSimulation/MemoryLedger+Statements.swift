@@ -12,7 +12,10 @@ extension MemoryLedger {
     case .join(let host): buryStatements(root: host.root) + [{ try self.enter(host, $0) }]
     case .beat(let host, let floors): [{ try self.beat(host, above: floors, $0) }]
     case .readRuns(let host, let number): [{ self.readRuns(of: host, after: number, $0) }]
-    case .admit(let jobs, let receipt): [fence(receipt), { try self.admit(jobs, $0) }]
+    case .admit(let jobs, let orders, let receipt):
+      [fence(receipt)]
+        + orders.map { one in { try self.place(one.order, ticket: one.ticket, by: receipt.host, $0) } }
+        + [{ try self.admit(jobs, $0) }]
     case .order(let order, let ticket, let receipt):
       [
         fence(receipt),
@@ -291,7 +294,7 @@ extension MemoryLedger {
         let state = JobState.running.after(one.event) ?? job.state
         if ![.quarantined, .held].contains(job.state) || state != .available { job.state = state }
         job.retryTime = one.retryTime
-        if stop?.event == .interrupted, one.event == .held { job.stop = (.held, JobReplacement.reason) }
+        if one.isReverted { job.stop = (.held, JobReplacement.reason) }
         // The lead may die before it has done it.
         if let stop, stop.event != .interrupted, one.event == .interrupted || one.event == .failed {
           self.tell(&job, stop.event, stop.reason ?? job.stop?.reason)

@@ -64,6 +64,30 @@ struct PassedFilesTests {
     }
   }
 
+  @Test("All connections together keep no more than the limit, and keep others when some are closed")
+  func limit() async throws {
+    let fixture = try ServerFixture({ $0.passedFiles = 4 }, handler: Self.reader)
+    func send(_ count: Int) async throws -> DescriptorSocket {
+      let socket = DescriptorSocket(try .connect(toSocketAt: fixture.path))
+      let file = try file("x")
+      try socket.send(Data("\r\n".utf8), descriptors: Array(repeating: file.number, count: count))
+      return socket
+    }
+    func read(_ socket: borrowing DescriptorSocket) async throws -> String {
+      let client = RawClient(owning: try socket.descriptor.duplicate())
+      try client.limitWaits()
+      client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      return String(try await onThread { try client.readToEnd() }.suffix(7))
+    }
+    let first = try await send(3)
+    let second = try await send(3)
+    #expect(try await read(second).hasSuffix("none"))
+    #expect(try await read(first).hasSuffix("x x x"))
+    // Closed on a thread of their own.
+    let deadline = ContinuousClock.now + .seconds(20)
+    while try await read(send(4)) != "x x x x" { try #require(ContinuousClock.now < deadline) }
+  }
+
   @Test("A client that says nothing is cut at its deadline, and keeps no server from stopping")
   func silent() async throws {
     let fixture = try ServerFixture({ ($0.passedFiles, $0.requestTimeout) = (4, .seconds(1)) }, handler: Self.reader)

@@ -72,6 +72,24 @@ struct HostFaultTests {
     try await fixture.stop()
   }
 
+  @Test("A job that meets time after time what may be its own fault is charged for it, and others run")
+  func suspicion() async throws {
+    let handler = ScriptedHandler("program", hasOutsideEffects: false) { execution in
+      if execution.jobID == "a" { throw HostFault("it exited with code 127", isCertain: false) }
+      return .null
+    }
+    let fixture = try DaemonFixture(
+      "[Type program]\nConcurrency=1", handlers: [handler], hostFaultDelays: .milliseconds(1) ... .milliseconds(2))
+    try fixture.start()
+    try await fixture.run(
+      #"{"jobs": [{"type": "program", "id": "a", "maxAttempts": 1}, {"type": "program", "id": "b"}]}"#)
+    #expect(try fixture.record("a") { $0.currentState } == .discarded)
+    #expect(try fixture.record("a") { $0.failure } == "it exited with code 127")
+    #expect(try fixture.record("b") { $0.currentState } == .completed)
+    #expect(fixture.daemon.engine.hostFaults.heldTypes.isEmpty)
+    try await fixture.stop()
+  }
+
   @Test("A type that waits for a file goes on when it comes, without waiting for the next trial, also in a new folder")
   func awaitedFile() async throws {
     let folder = try TemporaryDirectory()

@@ -39,6 +39,12 @@ extension SystemTests {
       #expect(try await OtherUser.member.request(daemon, "/v1/jobs", Array(long)) == 429)
       #expect(try await OtherUser.member.request(daemon, "/v1/jobs", lines) == 202)
       #expect(try await OtherUser.member.request(daemon, "/v1/jobs", lines) == 429)
+      // So are those that become long by the folder that their paths start at.
+      let folder = "/v1/jobs?directory=/" + String(repeating: "x", count: 3_000)
+      let path = #"{"type": "import", "arguments": {"input": "a", "entity": "Reading"}}"#
+      let copied = lines.dropLast() + ["\(path)\n\(path)\n"]
+      #expect(try await OtherUser.otherMember.request(daemon, folder, Array(copied)) == 429)
+      #expect(try await OtherUser.otherMember.request(daemon, folder + folder.dropFirst(20), Array(copied)) == 400)
       #expect(try await send(.otherMember, daemon, Self.jobs(3)) == 202)
       #expect(try await daemon.request("POST", "/v1/jobs", body: Self.jobs(20)).status == 202)
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Fleet
 import JobSchedule
 import Jobs
@@ -6,6 +7,9 @@ import ObjectGraph
 /// Other specifications and arguments for jobs of a fleet, which its lead puts on record.
 extension JobControl {
   // MARK: Replacing
+
+  /// The time until the end of a job is read once more that can't be read.
+  private static let readDelay = DispatchTimeInterval.seconds(5)
 
   /// Waits until the lead has made the replacements of a file, and then for the ends of the jobs, which release the file.
   func awaitReplacements(by file: AdmittedFile, on membership: Membership) {
@@ -50,7 +54,10 @@ extension JobControl {
           objectID: replacement.job, id: "", type: "", state: .completed, failure: nil, file: nil)
       engine.events.send(.superseded(known.with(replacement.file)))
     } catch {
-      engine.report(error, "the file \(replacement.fileName) stays in cur/ until the next start")
+      engine.report(error, "the end of a job that the file \(replacement.fileName) replaces can't be read yet")
+      queue.asyncAfter(deadline: .now() + Self.readDelay) { [weak self] in
+        self?.noteEnd(of: replacement, on: membership)
+      }
     }
   }
 

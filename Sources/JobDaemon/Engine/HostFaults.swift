@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Jobs
+import ObjectGraph
 import Synchronization
 import SystemSupport
 
@@ -27,6 +28,8 @@ final class HostFaults: Sendable {
     let timer: OneShotTimer
     /// Watches while it is held for what may mend it.
     var watch: AncestorWatch?
+    /// The job that has met it last, and how often in a row, if it may be that job's own.
+    var suspect: (job: ManagedObjectID, times: Int)?
   }
 
   private let setHeld: @Sendable (_ isHeld: Bool, _ types: [String]) -> Void
@@ -61,29 +64,43 @@ final class HostFaults: Sendable {
     faults.withLock { faults in faults[type].flatMap { $0.isHeld ? $0.reason : nil } }
   }
 
+  /// The times in a row that one job meets a fault that may be its own, until it is.
+  private static let suspicionLimit = 5
+
   /// Holds a type whose job met a fault; it is told once, until the type has worked or the reason changes.
-  func note(_ fault: HostFault, of type: String) {
-    let (isNew, isChange) = faults.withLock { faults in
+  ///
+  /// - Returns: false if the fault is that job's own, and not the host's: others may run.
+  func note(_ fault: HostFault, of type: String, by job: ManagedObjectID) -> Bool {
+    let outcome: (isNew: Bool, isChange: Bool)? = faults.withLock { faults in
       let known = faults[type]
       // Other workers meet the same.
       if let known, known.isHeld, known.reason == fault.description { return (false, false) }
+      let times = (known?.suspect?.job == job ? known?.suspect?.times ?? 0 : 0) + 1
+      if !fault.isCertain, times > Self.suspicionLimit {
+        faults[type]?.timer.cancel()
+        faults[type] = nil
+        return nil
+      }
       var new = known ?? Fault(reason: "", since: Date(), delay: delays.lowerBound, timer: OneShotTimer(queue: queue))
       if let known, !known.isHeld { new.delay = min(known.delay * 2, delays.upperBound) }
       new.reason = fault.description
+      new.suspect = fault.isCertain ? nil : (job, times)
       new.isHeld = true
       new.timer.arm(after: new.delay) { [weak self] in self?.tryAgain([type]) }
       faults[type] = new
       setHeld(true, [type])
       return (known?.reason != fault.description, true)
     }
+    guard let (isNew, isChange) = outcome else { return false }
     if isNew {
       log.error(
         "the type \"\(type)\" is held until this is mended, and goes on by itself then: \(fault)", as: .typeHeld,
         fields: [("JOB_TYPE", type)])
     }
-    guard isChange else { return }
+    guard isChange else { return true }
     events.send(.heldTypesChanged)
     if let path = fault.awaited { watch(for: path, of: type) }
+    return true
   }
 
   /// Watches for something to come to a path; what comes before that is found by the timer.

@@ -155,11 +155,7 @@ final class Membership: Sendable {
     case .notAdmitted(let jobs, let reason):
       admission.end(.refused(RefusedByServer(description: reason)), of: jobs)
     case .notPlaced(let ticket, let reason):
-      let answer = state.withLock { state in
-        state.unanswered.remove(ticket)
-        return state.questions.removeValue(forKey: ticket)
-      }
-      answer?(.failure(RefusedByServer(description: reason)))
+      forget(ticket)?(.failure(RefusedByServer(description: reason)))
     case .beaten(let beat):
       let wasAway = meter.note(beat, ofLead: leads)
       if wasAway {
@@ -273,21 +269,45 @@ final class Membership: Sendable {
     }
   }
 
-  /// Puts an order on record, ahead of jobs that are admitted later, and calls back with the lead's answer, however late;
-  /// throws ``NoAnswer`` if the database is away already, so that nothing was written.
+  /// Puts an order on record, and calls back with the lead's answer, however late.
+  ///
+  /// - Throws: ``NoAnswer`` if the database is away already, so that nothing was written.
+  @discardableResult
   func place(
     _ order: Order, _ answer: @escaping @Sendable (Result<OrderAnswer.Content, any Error>) -> Void
   ) throws -> Int64 {
+    let order = try number(order, answer)
+    place(order)
+    return order.ticket
+  }
+
+  /// Puts an order on record that has its number.
+  func place(_ order: NumberedOrder) { driver?.handle(.order(order.order, ticket: order.ticket)) }
+
+  /// Gives an order its number, by which the lead's answer is known.
+  ///
+  /// - Throws: ``NoAnswer`` if the database is away already.
+  func number(
+    _ order: Order, _ answer: @escaping @Sendable (Result<OrderAnswer.Content, any Error>) -> Void
+  ) throws -> NumberedOrder {
+    let isAlone = driver == nil
     let ticket = state.withLock { state -> Int64? in
-      if state.isClosed || meter.figures.isAway { return nil }
+      if state.isClosed || meter.figures.isAway || isAlone { return nil }
       state.lastTicket += 1
       state.unanswered.insert(state.lastTicket)
       state.questions[state.lastTicket] = answer
       return state.lastTicket
     }
-    guard let ticket, let driver else { throw NoAnswer() }
-    driver.handle(.order(order, ticket: ticket))
-    return ticket
+    guard let ticket else { throw NoAnswer() }
+    return NumberedOrder(order, ticket: ticket)
+  }
+
+  /// Awaits no answer any more.
+  private func forget(_ ticket: Int64) -> (@Sendable (Result<OrderAnswer.Content, any Error>) -> Void)? {
+    state.withLock { state in
+      state.unanswered.remove(ticket)
+      return state.questions.removeValue(forKey: ticket)
+    }
   }
 
   /// Takes the answers that the lead has given; those for which nobody waits any more are dropped.
@@ -319,10 +339,16 @@ final class Membership: Sendable {
     return reader
   }
 
-  /// Has jobs written to the ledger, and waits for that; see ``AdmissionWait``.
-  func admit(_ jobs: [FleetJob]) throws {
-    guard let driver else { throw StoreError(.unavailable, "this host is not in the fleet now") }
-    try admission.wait(for: jobs) { driver.handle(.admit(jobs)) }
+  /// Has jobs written to the ledger, with orders that hold if they are, and waits for that; see ``AdmissionWait``.
+  func admit(_ jobs: [FleetJob], placing orders: [NumberedOrder]) throws {
+    do {
+      guard let driver else { throw StoreError(.unavailable, "this host is not in the fleet now") }
+      try admission.wait(for: jobs) { driver.handle(.admit(jobs, placing: orders)) }
+    } catch let error as StoreError {
+      // Nothing was written.
+      for order in orders { _ = forget(order.ticket) }
+      throw error
+    }
   }
 
   /// Has the lead, which this host is, remove final jobs, as far as nothing needs their records; returns how many are gone.

@@ -87,13 +87,19 @@ final class HotFolders: Sendable {
     mounts.withLock { mounts in
       if mounts != nil { return }
       do throws(SystemError) {
-        mounts = try MountWatch(queue: queue) { [weak self] in
-          for runner in self?.runners.withLock({ Array($0.values) }) ?? [] { runner.noteMounts() }
+        mounts = try MountWatch(queue: queue) { [weak self] error in
+          guard let self else { return }
+          if let error { warnOfMounts(error) }
+          for runner in runners.withLock({ Array($0.values) }) { runner.noteMounts() }
         }
       } catch {
-        jobs.log.warning("what is mounted upon hot folders is not noticed: \(error)")
+        warnOfMounts(error)
       }
     }
+  }
+
+  private func warnOfMounts(_ error: SystemError) {
+    jobs.log.warning("what is mounted upon hot folders is not noticed: \(error)")
   }
 
   /// Stops all; returns when no work is under way any more. Ends of jobs are still noted.

@@ -86,7 +86,10 @@ final class FleetAdmission: Sendable {
         admitted.append(.failure(error))
         continue
       }
-      round.givenNames.formUnion(candidate.contents.jobs.lazy.filter { !$0.isNamedAfterFile }.compactMap(\.id))
+      let isFiring = Submitter.firing(candidate.file.name) != nil
+      for (given, job) in zip(candidate.contents.jobs, jobs) where isFiring || !given.isNamedAfterFile {
+        round.sharedNames.insert(job.id ?? "")
+      }
       admitted.append(.success(try admit(candidate, jobs, known: &known, round: &round)))
     }
     // Before they are in the ledger: the lead may assign them to this host before the answer is here. One that is in the
@@ -97,9 +100,9 @@ final class FleetAdmission: Sendable {
       throw AdmissionRace()
     }
     do {
-      // First, as the new jobs of a file may wait for those that it replaces.
-      for case .success(let file) in admitted where !file.replacements.isEmpty { try order(file) }
-      try write(round)
+      var orders: [NumberedOrder] = []
+      for case .success(let file) in admitted where !file.replacements.isEmpty { orders.append(try order(for: file)) }
+      try write(round, placing: orders)
     } catch {
       for job in round.placeholders { job.file?.forgetJobs(1) }
       for case .success(let file) in admitted { file.file.forgetJobs(file.replacements.count) }
@@ -110,14 +113,14 @@ final class FleetAdmission: Sendable {
     return admitted
   }
 
-  /// Has the lead replace known jobs by those of a file, which in `cur/` is the record of that until it is done.
-  private func order(_ file: AdmittedFile) throws {
+  /// The order to replace known jobs by those of a file, which in `cur/` is the record of that until it is done.
+  private func order(for file: AdmittedFile) throws -> NumberedOrder {
     let replacements = try FileReplacement.ordered(file.replacements).map { one in
       JobReplacement(
         job: one.job, specification: withAttempts(one.specification), place: localFiles.place(of: one.specification),
         attemptKey: try attemptKeys.next().key)
     }
-    do { _ = try membership.place(.replace(replacements)) { file.replacementAnswer.set($0) } } catch is NoAnswer {
+    do { return try membership.number(.replace(replacements)) { file.replacementAnswer.set($0) } } catch is NoAnswer {
       throw StoreError(.unavailable, "the database of the fleet does not answer")
     }
   }
@@ -132,8 +135,8 @@ final class FleetAdmission: Sendable {
   /// The new jobs of some files.
   private struct Round {
     var jobs: [FleetJob] = []
-    /// The names among theirs that files have given, which those of other spools may give as well.
-    var givenNames: Set<String> = []
+    /// The names among theirs that files have given, or that tell of a firing: other spools may have the same.
+    var sharedNames: Set<String> = []
     var placeholders: [NewJob] = []
     /// The bytes of their copied inputs.
     var copiedSize = 0
@@ -284,10 +287,14 @@ final class FleetAdmission: Sendable {
   /// Writes new jobs to the ledger.
   ///
   /// - Throws: ``AdmissionRace`` if another job has one of their names by then.
-  private func write(_ round: Round) throws {
-    if round.jobs.isEmpty { return }
+  private func write(_ round: Round, placing orders: [NumberedOrder]) throws {
+    if round.jobs.isEmpty {
+      for order in orders { membership.place(order) }
+      return
+    }
     let names = round.jobs.map(\.name)
-    do { try membership.admit(round.jobs) } catch let error as UnansweredAdmission {
+    // In one transaction, the orders first: the new jobs of a file may wait for those that it replaces.
+    do { try membership.admit(round.jobs, placing: orders) } catch let error as UnansweredAdmission {
       unanswered.withLock { $0.formUnion(names) }
       throw error
     }
@@ -295,7 +302,7 @@ final class FleetAdmission: Sendable {
       defer { unanswered.subtract(names) }
       return unanswered
     }
-    let asked = names.filter { round.givenNames.contains($0) || doubtful.contains($0) }
+    let asked = names.filter { round.sharedNames.contains($0) || doubtful.contains($0) }
     if asked.isEmpty { return }
     let written = try read(asked)
     let isOthers = { (job: FleetJob) in written[job.name].map { $0.objectID != job.id } ?? false }

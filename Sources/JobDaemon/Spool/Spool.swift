@@ -198,15 +198,23 @@ final class SpooledFile: Sendable {
   private let directory: Directory
   private let quota: SpoolQuota
   private let opened = Mutex<Opened?>(nil)
+  fileprivate let user: UInt32
 
-  fileprivate init(_ name: FileName, in directory: Directory, _ quota: SpoolQuota) {
-    (self.name, self.directory, self.quota) = (name, directory, quota)
+  private static let removals = DispatchQueue(label: "files that clients did not end")
+
+  fileprivate init(_ name: FileName, of user: UInt32, in directory: Directory, _ quota: SpoolQuota) {
+    (self.name, self.user, self.directory, self.quota) = (name, user, directory, quota)
   }
 
   deinit {
     // A stored one has another name by then; one that can't be removed is, at the next start.
-    if opened.withLock({ $0 != nil }) { try? directory.unlink(name) }
-    quota.remove(name)
+    let (directory, name, quota) = (directory, name, quota)
+    let isMade = opened.withLock { $0 != nil }
+    // Whoever drops it may be the server's thread, and a disk takes its time for a large file.
+    Self.removals.async {
+      if isMade { try? directory.unlink(name) }
+      quota.remove(name)
+    }
   }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try file().descriptor.writeAll(bytes) }
@@ -238,16 +246,23 @@ extension Spool {
   func receive(_ length: UInt64, for user: UInt32) throws -> SpooledFile {
     let name = Self.unusedName
     try quota.add(name, of: user, .init(bytes: Int(clamping: length)))
-    return SpooledFile(name, in: current, quota)
+    return SpooledFile(name, of: user, in: current, quota)
   }
 
   /// Copies what a client has sent, with other lines in place of its own; the copy takes its place.
   ///
   /// - Parameter limit: the most bytes of a line; one that has more stays too long, without its text.
+  /// - Throws: ``SpoolQuota/Refusal``, `SystemError`.
   func copy(
     _ file: SpooledFile, lineLimit limit: Int, _ change: (ArraySlice<UInt8>) -> ArraySlice<UInt8>
-  ) throws(SystemError) -> SpooledFile {
-    let copy = SpooledFile(Self.unusedName, in: current, quota)
+  ) throws -> SpooledFile {
+    let copy = SpooledFile(Self.unusedName, of: file.user, in: current, quota)
+    var size = 0
+    func write(_ piece: Data) throws {
+      size += piece.count
+      try quota.add(copy.name, of: file.user, .init(bytes: size))
+      try copy.append(piece)
+    }
     // It was written from its beginning.
     var lines = LineReader(try current.openFile(file.name), limit: limit)
     var piece = Data()
@@ -259,10 +274,10 @@ extension Spool {
       }
       piece.append(UInt8(ascii: "\n"))
       if piece.count < 256 << 10 { continue }
-      try copy.append(piece)
+      try write(piece)
       piece = Data()
     }
-    try copy.append(piece)
+    try write(piece)
     return copy
   }
 

@@ -27,8 +27,8 @@ struct OpenInputs: Sendable {
   func receive(into uploads: Uploads, for user: UInt32) throws -> ReceivedInputs {
     guard var rest = files?.take(), rest.count == names.count else {
       throw OpenInputsError(
-        "the request names \(names.count) open files, and \(files?.count ?? 0) have come; they come with the first "
-          + "bytes of a connection over the Unix socket")
+        "the request names \(names.count) open files, and \(files?.count ?? 0) have come; they come with an empty "
+          + "line before the first request of a connection over the Unix socket")
     }
     var sources: [OpenFile] = []
     for name in names {

@@ -25,6 +25,9 @@ extension StatusService {
     let key: String?
 
     var user: UInt32 { client.credentials?.user ?? .max }
+
+    /// True if it has files that are written once more before its jobs are admitted.
+    var needsCopy: Bool { open != nil || lines != nil && directory != nil }
   }
 
   /// The client's key for its submission, or the reply to one that has none that will do.

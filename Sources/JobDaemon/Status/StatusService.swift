@@ -18,6 +18,8 @@ package final class StatusService: Sendable {
   let daemon: Daemon
   /// Queues for submissions, which wait for the disk.
   private let queues = WorkQueues(label: "submissions", count: 4)
+  /// Queues for those whose files are copied first, so that large ones keep nobody else waiting.
+  private let copies = WorkQueues(label: "copies", count: 2)
   /// Queues for looks at paths, which wait for file systems that may not answer.
   let pathQueues = WorkQueues(label: "paths", count: 2)
   /// The queue of the ends of times for counting.
@@ -217,8 +219,9 @@ package final class StatusService: Sendable {
     }
     let wait = seconds.map { Duration.seconds($0) }
     let directory = request.query("directory")
-    if let directory, !directory.hasPrefix("/") || directory.utf8.contains(0) {
-      return .now(.failure(400, code: "bad-request", message: "directory is an absolute path"))
+    if let directory, !directory.hasPrefix("/") || directory.utf8.contains(0) || directory.utf8.count >= PATH_MAX {
+      return .now(
+        .failure(400, code: "bad-request", message: "directory is an absolute path of less than \(PATH_MAX) bytes"))
     }
     let key: String?
     switch Self.key(of: request) {
@@ -245,9 +248,10 @@ package final class StatusService: Sendable {
     // The reply has its own deadline; the wait ends before it.
     return .later(within: (wait ?? .zero) + (request.sink == nil && open == nil ? .seconds(60) : Self.linesTimeout)) {
       responder in
-      guard wait != nil else { return self.queues.async { self.accept(submission, nil, responder: responder) } }
+      let queues = submission.needsCopy ? self.copies : self.queues
+      guard wait != nil else { return queues.async { self.accept(submission, nil, responder: responder) } }
       guard let place = self.enterWaits(request.client, responder) else { return }
-      self.queues.async { self.accept(submission, place, responder: responder) }
+      queues.async { self.accept(submission, place, responder: responder) }
     }
   }
 

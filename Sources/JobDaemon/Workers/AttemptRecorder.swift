@@ -89,6 +89,7 @@ final class AttemptRecorder: Sendable {
       engine.endUnrecorded(job, .interrupted)
       return
     }
+    var error = error
     var circumstances = Verdict.Circumstances(
       stop: job.stop, attempt: attempt.number, maxAttempts: attempt.specification.maxAttempts ?? 1,
       backoff: engine.policy.backoff(of: attempt.specification, attempt.handler),
@@ -97,7 +98,8 @@ final class AttemptRecorder: Sendable {
       // Before the job can be started again.
       let type = attempt.specification.type
       if let fault = error as? HostFault {
-        engine.hostFaults.note(fault, of: type)
+        let isOfHost = engine.hostFaults.note(fault, of: type, by: job.objectID)
+        if !isOfHost { error = JobFailure(fault.description, isPermanent: false) }
       } else {
         engine.hostFaults.noteWork(of: type)
       }

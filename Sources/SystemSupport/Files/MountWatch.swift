@@ -5,7 +5,7 @@ import Synchronization
 package final class MountWatch: Sendable {
   private let table: FileDescriptor
   private let queue: DispatchQueue
-  private let handler: @Sendable () -> Void
+  private let handler: @Sendable (SystemError?) -> Void
   /// The wait for the next change; nil once it is stopped, or if it can't be waited for.
   private let wait = Mutex<ReadinessThread.Wait?>(nil)
 
@@ -13,8 +13,8 @@ package final class MountWatch: Sendable {
   ///
   /// - Parameters:
   ///   - queue: where the handler is called.
-  ///   - handler: called after changes, of which several may be told at once.
-  package init(queue: DispatchQueue, handler: @escaping @Sendable () -> Void) throws(SystemError) {
+  ///   - handler: called after changes, of which several may be told at once, with the error if no others will be.
+  package init(queue: DispatchQueue, handler: @escaping @Sendable (SystemError?) -> Void) throws(SystemError) {
     table = try FileDescriptor.open("/proc/self/mountinfo")
     self.queue = queue
     self.handler = handler
@@ -35,8 +35,12 @@ package final class MountWatch: Sendable {
     queue.async { [weak self] in
       guard let self else { return }
       // Before the look, so that nothing is missed in between. Descriptors that have been waited for can be again.
-      try? waitForChange()
-      handler()
+      do throws(SystemError) {
+        try waitForChange()
+        handler(nil)
+      } catch {
+        handler(error)
+      }
     }
   }
 }

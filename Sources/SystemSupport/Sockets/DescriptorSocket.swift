@@ -173,8 +173,15 @@ package struct DescriptorMessage: ~Copyable, Sendable {
 package struct ReceivedDescriptors: ~Copyable, Sendable {
   private var numbers: ArraySlice<Int32>
 
-  init(owning numbers: [Int32]) {
+  package init(owning numbers: [Int32]) {
     self.numbers = numbers[...]
+  }
+
+  /// Gives up the ownership of all that are left.
+  package consuming func relinquish() -> [Int32] {
+    let left = Array(numbers)
+    numbers = []
+    return left
   }
 
   deinit {
