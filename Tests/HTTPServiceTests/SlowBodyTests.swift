@@ -70,7 +70,7 @@ struct SlowBodyTests {
   @Test("A client that has sent all, and nothing more, is answered when the disk has it")
   func small() async throws {
     let fixture = try fixture()
-    async let reply = fixture.send("POST", "/sink", body: Self.body.prefix(10_000))
+    async let reply = fixture.send("POST", "/sink", body: Self.body.prefix(10_000), timeout: .seconds(120))
     #expect(try await timeOfOthers(fixture) < .milliseconds(100))
     sink.open()
     #expect(try await reply.text == "10000")
