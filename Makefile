@@ -223,4 +223,4 @@ release: ## Run every long target once, build the packages, and write .build/pac
 	@scripts/release $(if $(SHORT),--short)
 
 clean: ## Remove what was built, and the demo's folder
-	rm -rf .build demo demo-fleet
+	rm -rf .build .build-* demo demo-fleet
