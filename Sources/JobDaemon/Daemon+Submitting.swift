@@ -50,25 +50,25 @@ extension Daemon {
   ) throws(JobFileError) -> Data {
     var named: Set<String> = []
     func place(of path: String) -> String {
-      guard let input = UploadedForm.input(named: path) else {
+      guard let input = ReceivedInputs.input(named: path) else {
         return directory.map { path.absolutePath(from: $0) } ?? path
       }
       named.insert(input)
       return received?.files[input].map { uploads.path(of: $0, in: name) } ?? path
     }
-    let hasPlaces = directory != nil || received != nil || data.firstRange(of: Data(UploadedForm.prefix.utf8)) != nil
+    let hasPlaces = directory != nil || received != nil || data.firstRange(of: Data(ReceivedInputs.prefix.utf8)) != nil
     let file = try handlers.completing(data, paths: hasPlaces ? place : nil, trace: trace, configuration.value)
     let inputs = Set((received?.files ?? [:]).keys)
     if let missing = named.subtracting(inputs).min() {
       throw JobFileError(
-        "it names the input \"\(UploadedForm.prefix)\(missing)\", which did not come with it; "
+        "it names the input \"\(ReceivedInputs.prefix)\(missing)\", which did not come with it; "
           + "`bobbinctl submit --input \(missing)=FILE` sends it along")
     }
     if let left = inputs.subtracting(named).min() {
       // Other mistakes are told first, as they may be the reason.
       _ = try handlers.parse(data, at: Date(), configuration.value.jobs.unknownTypes)
       throw JobFileError(
-        "no job names the input \"\(UploadedForm.prefix)\(left)\", which came with it; arguments that the type declares "
+        "no job names the input \"\(ReceivedInputs.prefix)\(left)\", which came with it; arguments that the type declares "
           + "as paths can")
     }
     return file

@@ -273,9 +273,17 @@ final class UploadedInput: @unchecked Sendable {
 
 /// Inputs that are there, and will be a job file's.
 struct ReceivedInputs: Sendable {
+  /// The text that a job puts before the name of an input in place of a path.
+  static let prefix = "upload:"
+
   let folder: UploadFolder
   /// The names of the files in the folder, by the names that jobs have for them.
   let files: [String: String]
+
+  /// The name of the input that a job means by a path; nil if it is a path.
+  static func input(named path: String) -> String? {
+    path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
+  }
 }
 
 /// The reason why inputs are not received.

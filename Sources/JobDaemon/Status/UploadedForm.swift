@@ -8,8 +8,6 @@ import SystemSupport
 final class UploadedForm: HTTPBodySink {
   /// The name of the part with the job file.
   static let documentName = "job"
-  /// The text that a job puts before the name of an input in place of a path.
-  static let prefix = "upload:"
   private static let longestName = 100
 
   private struct State {
@@ -34,11 +32,6 @@ final class UploadedForm: HTTPBodySink {
     self.folder = folder
     self.documentLimit = documentLimit
     state = Mutex(State(reader: reader))
-  }
-
-  /// The name of the input that a job means by a path; nil if it is a path.
-  static func input(named path: String) -> String? {
-    path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
   }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws {
