@@ -1,20 +1,24 @@
 # Boots a system of its own in a container, whose changes stay in memory; sourced by scripts that check an installation.
 # Needs root, systemd-nspawn, and a machine on which that boots a system; where they are missing, the script that sources
-# this says so and ends with 0. Nothing of ours runs before the system is up.
-#
-# BOBBIN_REQUIRE_CONTAINER=1: whoever may make a container, as root and with systemd-nspawn, has to see it boot.
+# this says so and ends with 0, unless BOBBIN_REQUIRE_CONTAINER is set. Nothing of ours runs before the system is up.
 #
 # work: a folder in memory, with the system in work/root; leader: its process 1.
 
 script=${0##*/}
-skip() {
-  echo "$script: skipped: $1"
-  exit 0
-}
 die() {
   printf '%s\n' "$@" | sed "1s/^/$script: /" >&2
   [[ -z ${leader:-} ]] || inside journalctl --no-pager -u bobbind -n 30 >&2 || true
   exit 1
+}
+# Leaves a check out for want of something, and says so; BOBBIN_REQUIRE_CONTAINER=1 says that this machine wants for
+# nothing: it has root's rights and may mount, and packages can be installed.
+leave_out() { # REASON
+  [[ -z ${BOBBIN_REQUIRE_CONTAINER:-} ]] || die "$1; BOBBIN_REQUIRE_CONTAINER wants all checks done here"
+  echo "$script: skipped: $1"
+}
+without_container() { # REASON
+  leave_out "$1"
+  exit 0
 }
 check() { echo "  $1"; }
 # Looks for an expression in what it reads, to the end: a program whose reader ends earlier fails, and the pipe with it.
@@ -86,16 +90,16 @@ trap 'exit 130' INT TERM HUP
 
 # Makes work/root of a folder with a system, such as / itself.
 overlay_system() {
-  ((EUID == 0)) || skip 'it needs root'
-  command -v systemd-nspawn >/dev/null || skip 'systemd-nspawn is missing (apt-get install systemd-container)'
-  mount -t tmpfs tmpfs "$work" 2>/dev/null || skip 'nothing can be mounted here'
+  ((EUID == 0)) || without_container 'it needs root'
+  command -v systemd-nspawn >/dev/null || without_container 'systemd-nspawn is missing (apt-get install systemd-container)'
+  mount -t tmpfs tmpfs "$work" 2>/dev/null || without_container 'nothing can be mounted here'
   mkdir "$work"/{root,upper,overlay}
   mount -t overlay overlay -o "lowerdir=$1,upperdir=$work/upper,workdir=$work/overlay" "$work/root" 2>/dev/null ||
-    skip 'the root folder can not be overlaid'
+    without_container "$1 can not be overlaid"
 }
 
 # Starts what is in work/root, and waits until it is up.
-boot_system() { # skip|die, if it does not come up
+boot_system() { # [die]: what is done if it does not come up
   local log
   log=$(mktemp "$work/console.XXXXXX")
   setsid systemd-nspawn -D "$work/root" --register=no --keep-unit --link-journal=no --boot \
@@ -103,7 +107,7 @@ boot_system() { # skip|die, if it does not come up
     systemd.unit=multi-user.target </dev/null >"$log" 2>&1 &
   container=$!
   grep -a -q -m 1 'Reached target.*[Mm]ulti-[Uu]ser' < <(timeout 90 tail -n +1 -F --pid="$container" "$log" 2>/dev/null) ||
-    { tail -n 20 "$log" >&2; "$1" 'the container does not boot here'; }
+    { tail -n 20 "$log" >&2; "${1:-without_container}" 'the container does not boot here'; }
   leader=$(pgrep -P "$container")
 }
 
@@ -114,6 +118,3 @@ reboot_system() {
   container= leader=
   boot_system die
 }
-# What a container that does not boot means for this run, the first time.
-without_container=skip
-[[ -z ${BOBBIN_REQUIRE_CONTAINER:-} ]] || without_container=die

@@ -130,11 +130,13 @@ struct CompletionTests {
     #expect(daemon.requests.contains("POST /v1/jobs?directory=\(daemon.root.path)"), "\(text)")
   }
 
-  private static func missing(_ shell: String) -> Bool { !FileManager.default.fileExists(atPath: shell) }
+  private static func has(_ shell: String) -> Bool {
+    SkipReason("needs \(shell)").unless(FileManager.default.isExecutableFile(atPath: "/usr/bin/\(shell)"))
+  }
 
   @Test(
     "zsh completes IDs that have colons, blanks and quotes",
-    .disabled(if: missing("/usr/bin/zsh"), "zsh is not installed"), .timeLimit(.minutes(2)))
+    .enabled(if: has("zsh")), .timeLimit(.minutes(2)))
   func zsh() async throws {
     let daemon = try daemon()
     let text = try await type(
@@ -149,7 +151,7 @@ struct CompletionTests {
 
   @Test(
     "fish offers IDs with what they are, options and files",
-    .disabled(if: missing("/usr/bin/fish"), "fish is not installed"), .timeLimit(.minutes(2)))
+    .enabled(if: has("fish")), .timeLimit(.minutes(2)))
   func fish() async throws {
     let daemon = try daemon()
     let programs = try RepositoryPaths.executable("bobbinctl").deletingLastPathComponent().path(percentEncoded: false)

@@ -8,9 +8,12 @@ import Testing
 /// The path of schemathesis, which `scripts/install-dependencies test` installs.
 private let program = RepositoryPaths.root.appending(path: ".build/contract-tests/bin/schemathesis").path
 
+private func isInstalled() -> Bool {
+  SkipReason("needs schemathesis; scripts/install-dependencies test installs it").unless(access(program, X_OK) == 0)
+}
+
 extension SystemTests {
-  @Suite(
-    "Requests made of the description", .enabled(if: access(program, X_OK) == 0, "schemathesis is not installed"))
+  @Suite("Requests made of the description", .enabled(if: isInstalled()))
   struct ContractFuzz {
     /// The time for which it tries at random what the description allows and what it does not, as
     /// BOBBIN_CONTRACT_SECONDS=600 says; nil for some requests of each kind, the same each time.
