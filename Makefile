@@ -23,8 +23,11 @@ PROGRAMS := bobbind bobbinctl bobbin-image
 VERSION := $(shell cat VERSION)
 # All units that systemd/ has.
 UNITS := $(notdir $(wildcard $(foreach kind,service socket slice target timer,systemd/*.$(kind))))
+# The documentation is laid out as this tree is, so that the links of its pages lead somewhere.
+PAGES := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE
+DOCUMENTED := Documentation/Design Examples etc systemd Sources/ObjectGraph/ObjectGraph.docc
 MAN_PAGES := $(notdir $(wildcard Documentation/man/*.[158]))
-SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
+SOURCES := Sources Tests Plugins Examples Benchmarks Fuzzing Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan \
@@ -129,10 +132,11 @@ bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH=
 	@scripts/install-dependencies bench
 	@scripts/bench $(BENCH)
 
-lint: ## Check the style and the map of the Swift sources, and that the planted faults fit them
+lint: ## Check the style and the map of the Swift sources, the links of pages, and that the planted faults fit
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 	@scripts/plant-faults --list >/dev/null
 	@scripts/check-house
+	@scripts/check-links .
 
 format: ## Rewrite the Swift sources in the style that lint wants
 	$(SWIFT) format --in-place --recursive $(SOURCES)
@@ -150,6 +154,11 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	@for program in $(PROGRAMS); do test -x $(BUILT)/$$program || \
 	  { echo "make install: $(BUILT)/$$program is missing; run \"make build\" first" >&2; exit 1; }; done
 	@$(CHECK_PORTABLE) $(PROGRAMS:%=$(BUILT)/%)
+	@case '$(bindir)/' in \
+	  /home/* | /root/* | /run/user/* | /tmp/* | /var/tmp/*) \
+	    echo 'make install: $(bindir): the service sees no homes, and no /tmp of others; choose another PREFIX' >&2; exit 1;; \
+	  /*) ;; \
+	  *) echo 'make install: $(bindir): units want an absolute path; choose another PREFIX' >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(unitdir)'
 	install -m 755 $(PROGRAMS:%=$(BUILT)/%) '$(DESTDIR)$(bindir)'
 	for unit in $(UNITS); do \
@@ -163,15 +172,11 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	install -d $(foreach folder,bobbin.conf.d handlers.d folders.d notify.d schedules.d models,'$(DESTDIR)$(sysconfdir)/bobbin/$(folder)')
 	test -e '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf' || \
 	  install -m 644 etc/bobbin.conf '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf'
-	install -D -m 644 etc/bobbin.conf '$(DESTDIR)$(docdir)/bobbin.conf'
-	install -m 644 etc/handlers.d/handler.conf.sample etc/folders.d/folder.conf.sample etc/folders.d/scans.json5.sample \
-	  etc/notify.d/notify.conf.sample etc/schedules.d/schedule.conf.sample '$(DESTDIR)$(docdir)'
-	install -m 644 etc/prometheus/bobbin.rules.yml etc/grafana/bobbin.json '$(DESTDIR)$(docdir)'
-	install -d '$(DESTDIR)$(docdir)/Examples'
-	cp -R Examples/Handlers systemd/DropIns '$(DESTDIR)$(docdir)/Examples'
-	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE '$(DESTDIR)$(docdir)'
-	install -d '$(DESTDIR)$(docdir)/Documentation'
+	install -d $(DOCUMENTED:%='$(DESTDIR)$(docdir)/%')
+	install -m 644 $(PAGES) '$(DESTDIR)$(docdir)'
 	install -m 644 Documentation/*.md '$(DESTDIR)$(docdir)/Documentation'
+	for folder in $(DOCUMENTED); do cp -R $$folder/. '$(DESTDIR)$(docdir)/'$$folder || exit 1; done
+	chmod -R u=rwX,go=rX '$(DESTDIR)$(docdir)'
 	for page in $(MAN_PAGES); do \
 	  install -D -m 644 Documentation/man/$$page '$(DESTDIR)$(mandir)'/man$${page##*.}/$$page || exit 1; done
 	install -d '$(DESTDIR)$(bashcompletiondir)' '$(DESTDIR)$(zshcompletiondir)' '$(DESTDIR)$(fishcompletiondir)'
@@ -187,9 +192,8 @@ uninstall: ## Remove what "make install" installed; keeps configuration, spool a
 	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(unitdir)/$(unit)')
 	rm -f '$(DESTDIR)$(libdir)/systemd/catalog/bobbin.catalog'
 	rm -f '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf' '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
-	rm -f $(foreach file,README.md CHANGELOG.md SECURITY.md LICENSE bobbin.conf handler.conf.sample folder.conf.sample \
-	  scans.json5.sample notify.conf.sample schedule.conf.sample bobbin.rules.yml bobbin.json,'$(DESTDIR)$(docdir)/$(file)')
-	rm -rf '$(DESTDIR)$(docdir)/Documentation' '$(DESTDIR)$(docdir)/Examples'
+	rm -f $(PAGES:%='$(DESTDIR)$(docdir)/%')
+	rm -rf $(foreach folder,Documentation Examples etc systemd Sources,'$(DESTDIR)$(docdir)/$(folder)')
 	rm -f $(foreach page,$(MAN_PAGES),'$(DESTDIR)$(mandir)/man$(lastword $(subst ., ,$(page)))/$(page)')
 	rm -f '$(DESTDIR)$(bashcompletiondir)/bobbinctl' '$(DESTDIR)$(zshcompletiondir)/_bobbinctl' \
 	  '$(DESTDIR)$(fishcompletiondir)/bobbinctl.fish'
@@ -198,17 +202,20 @@ uninstall: ## Remove what "make install" installed; keeps configuration, spool a
 deb: ## Build the Debian packages bobbin and bobbin-image in .build/packages, and check them
 	@scripts/install-dependencies packages
 	@scripts/build-packages
+	@scripts/check-sbom .build/packages/*.deb
 
 # Reads what is committed: a tarball has no other.
 dist: ## Pack the sources of the last commit as .build/packages/bobbin-VERSION.tar.gz
 	install -d .build/packages
 	git archive --format=tar.gz --prefix=bobbin-$(VERSION)/ --output=.build/packages/bobbin-$(VERSION).tar.gz HEAD
 
-test-dist: dist ## Build the packages of that tarball, in a folder of its own without git, and check them
+test-dist: dist ## Build the packages of that tarball, in a folder of its own without git, check them, and pack them once more
 	@scripts/install-dependencies packages
 	rm -rf .build/dist && install -d .build/dist
 	tar -C .build/dist -xzf .build/packages/bobbin-$(VERSION).tar.gz
 	.build/dist/bobbin-$(VERSION)/scripts/build-packages '$(CURDIR)/.build/packages'
+	scripts/check-sbom .build/packages/*.deb
+	scripts/check-reproducible .build/dist/bobbin-$(VERSION)/.build/release
 	rm -rf .build/dist
 
 test-packages: ## Install, use, upgrade, remove and purge the packages in a container without Swift (SHORT=1: install and use)
