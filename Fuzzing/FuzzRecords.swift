@@ -115,7 +115,9 @@ private func check(_ outcome: Outcome, _ form: InputForm, _ text: [UInt8]) {
 /// Compares with the reader that makes a tree: it accepts the same texts, and an array has the same elements.
 private func compare(_ record: Read, _ form: InputForm) {
   // A mark that a text begins with is no part of it, but in front of any later record it is no JSON.
-  if record.raw.starts(with: [0xEF, 0xBB, 0xBF]) { return require(record.error != nil, "a mark was taken for a blank") }
+  if record.raw.starts(with: [0xEF, 0xBB, 0xBF]) {
+    return require(record.error != nil, "a mark was taken for a blank")
+  }
   let rule = record.error?.rule
   guard rule == nil || rule == "json" || JSONError.Code.known.contains(rule ?? "") else { return }
   do throws(JSONError) {
