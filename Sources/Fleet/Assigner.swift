@@ -1,6 +1,6 @@
 package import JobSchedule
 import Jobs
-import ObjectGraph
+package import ObjectGraph
 
 /// The schedule of the whole fleet, and who runs what: the lead's value, made of the ledger and kept up to date by news.
 package struct Assigner: Sendable {
@@ -21,7 +21,7 @@ package struct Assigner: Sendable {
   /// Jobs that are held only until they are replaced.
   var heldForReplacement: Set<ManagedObjectID> = []
   /// The times on the steady clock before which jobs are not reverted once more that a host could not revert.
-  var nextReversions: [ManagedObjectID: Int64] = [:]
+  package internal(set) var nextReversions: [ManagedObjectID: Int64] = [:]
   /// The event by which a run or a job is told to end, and the reason.
   typealias Ending = (event: JobEvent, reason: String?)
 

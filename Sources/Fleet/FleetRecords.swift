@@ -85,7 +85,7 @@ package struct EndedRun: Sendable {
   package let event: JobEvent
   /// The moment of the next attempt after ``JobEvent/failed``, in milliseconds of the server's clock.
   package let retryTime: Int64?
-  /// True if what it and earlier ones have saved is reverted, since the job is to be replaced.
+  /// True if nothing is left of what it and earlier ones have saved with a cursor.
   package let isReverted: Bool
 
   package init(run: Run, event: JobEvent, retryTime: Int64? = nil, isReverted: Bool = false) {

@@ -217,18 +217,20 @@ struct JobRows: Sendable {
       """, parameters)
   }
 
-  /// Has jobs that are to run again keep what their runs were told, until the lead has done it: it may die before.
-  /// An order to replace a job stays on record itself.
+  /// Has jobs keep what their runs were told, until the lead has done it: it may die before.
+  ///
+  /// An order to replace a job stays on record itself: only that a job is held for it, and by nobody else.
   static func keepStops(of ended: [EndedRun]) -> [Request] {
-    let returned = ended.filter { $0.event == .interrupted || $0.event == .failed }
-    if returned.isEmpty { return [] }
-    return [
-      Request(
-        """
-        UPDATE "Job" AS j SET \(told(event: "r.stop", reason: "coalesce(r.reason, j.\"stopReason\")")) \
-        FROM _run AS r WHERE r.job = j._key AND r.job = ANY($1) AND r.stop <> '\(JobEvent.interrupted.rawValue)'
-        """, [.keys(returned.map(\.run.job.key))])
-    ]
+    let returned = ended.filter { $0.event == .interrupted || $0.event == .failed }.map(\.run.job.key)
+    let held = ended.filter { $0.event == .held }.map(\.run.job.key)
+    let toReplace = "r.stop = '\(JobEvent.interrupted.rawValue)'"
+    func keep(_ keys: [Int64], _ settings: String, _ condition: String) -> [Request] {
+      let query = #"UPDATE "Job" AS j SET \#(settings) FROM _run AS r WHERE r.job = j._key AND r.job = ANY($1) AND "#
+      return keys.isEmpty ? [] : [Request(query + condition, [.keys(keys)])]
+    }
+    return keep(returned, told(event: "r.stop", reason: #"coalesce(r.reason, j."stopReason")"#), "NOT \(toReplace)")
+      + keep(
+        held, told(event: "'\(JobEvent.held.rawValue)'", reason: "r.reason"), #"\#(toReplace) AND j."state" <> 'held'"#)
   }
 
   /// The part of an order to a run that holds for its job: that it is to be replaced is told anew.

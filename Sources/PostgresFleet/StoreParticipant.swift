@@ -110,10 +110,7 @@ package final class StoreParticipant: TransactionCompanion {
     let run = Run(job: change.id, host: host, attempt: Int(row.integer(slots.attempt)))
     let due = row.isNull(slots.due) ? nil : row.real(slots.due)
     let retry = event == .failed ? due.map { Int64((($0 + Self.dateOffset) * 1000).rounded()) } : nil
-    // One that is held since it is to be replaced is held when nothing is left of it.
-    let isReverted =
-      event == .held && !row.isNull(slots.stopReason) && row.text(slots.stopReason) == JobReplacement.reason
-    return (EndedRun(run: run, event: event, retryTime: retry, isReverted: isReverted), row)
+    return (EndedRun(run: run, event: event, retryTime: retry, isReverted: row.isNull(slots.cursor)), row)
   }
 
   /// The spool that has to know that its job is over, or another one's that its job is held.
@@ -125,26 +122,31 @@ package final class StoreParticipant: TransactionCompanion {
     return ended.event == .held && spool == self.spool ? nil : spool
   }
 
-  /// True if an attempt has ended between two rows: an attempt that fails again only gets another time.
+  /// True if an attempt has ended between two rows: one that fails again only gets another time, and one that is held again
+  /// is made up for.
   private func isEnd(_ row: Row, of base: Row, _ slots: Slots) -> Bool {
     if base.isNull(slots.state) || base.text(slots.state) != row.text(slots.state) { return true }
-    if row.text(slots.state) != JobState.retryable.rawValue || row.isNull(slots.due) { return false }
-    return base.isNull(slots.due) || base.real(slots.due) != row.real(slots.due)
+    switch JobState(rawValue: row.text(slots.state)) {
+    case .held: return base.integer(slots.maxAttempts) != row.integer(slots.maxAttempts)
+    case .retryable where !row.isNull(slots.due):
+      return base.isNull(slots.due) || base.real(slots.due) != row.real(slots.due)
+    default: return false
+    }
   }
 
   private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
 
   /// The slots of what is read of a job.
   private typealias Slots = (
-    state: Int, attempt: Int, due: Int, spool: Int, stopReason: Int
+    state: Int, attempt: Int, maxAttempts: Int, due: Int, spool: Int, cursor: Int
   )
 
   private var slots: Slots? {
     guard let state = job.property(named: "state"), let attempt = job.property(named: "attempt"),
-      let due = job.property(named: "dueAt"), let spool = job.property(named: "spool"),
-      let stopReason = job.property(named: "stopReason")
+      let maxAttempts = job.property(named: "maxAttempts"), let due = job.property(named: "dueAt"),
+      let spool = job.property(named: "spool"), let cursor = job.property(named: "cursor")
     else { return nil }
-    return (state.slot, attempt.slot, due.slot, spool.slot, stopReason.slot)
+    return (state.slot, attempt.slot, maxAttempts.slot, due.slot, spool.slot, cursor.slot)
   }
 
   /// The event by which an attempt has ended in a state; nil if none has.

@@ -85,8 +85,11 @@ extension FleetWorld {
       switch wish {
       case .pause(let queue, true): give(.pause(queue: queue, false), to: machines[machine])
       case .drain(let other, true): give(.drain(machine: other, false), to: machines[machine])
-      // Whoever wanted it replaced may be gone, which does so again as long as it has the file.
-      case .hold(let job, true), .replace(let job, _): give(.hold(job: job, false), to: machines[machine])
+      case .hold(let job, true): give(.hold(job: job, false), to: machines[machine])
+      // The order may be gone with its host, or with what a standby did not know; whoever has the file gives it again.
+      case .replace(let job, _):
+        let row = ledger.jobs.row(Self.id(job), for: 0)
+        if row?.state == .held, row?.stop?.reason == JobReplacement.reason { give(wish, to: machines[machine]) }
       default: break
       }
     }

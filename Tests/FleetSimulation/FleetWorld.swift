@@ -307,7 +307,8 @@ final class FleetWorld {
       process.stops[run] ?? (run.attempt > job.failures ? .succeeded : job.failures >= 10 ? .gaveUp : .failed)
     let moment = member.moment(at: steady(of: process.machine))
     let retryTime = event == .failed ? moment.wall + Self.retryDelay : nil
-    let isReverted = event == .held && process.reverted.contains(run)
+    // Half of the failed ones have saved something to continue from.
+    let isReverted = event == .held ? process.reverted.contains(run) : event == .failed && random.chance(50)
     deliver(
       .finished(EndedRun(run: run, event: event, retryTime: retryTime, isReverted: isReverted)), to: process)
   }

@@ -218,7 +218,8 @@ final class Judge {
       let machine = world.machines.first(where: { $0.process?.member?.lead?.assigner != nil }),
       let process = machine.process, !process.isDead, let member = process.member, member.isLeadIdle,
       ledger.lead.row(0, for: 0)?.host == member.number, var lived = member.lead?.assigner, !lived.hasStates,
-      !lived.isLoading
+      // A new lead has what could not be reverted tried again without a pause.
+      !lived.isLoading, lived.nextReversions.isEmpty
     else { return }
     let now = member.moment(at: world.steady(of: machine))
     var made = Assigner(ledger.committedState, agingStep: 60_000, at: now)
@@ -267,7 +268,11 @@ final class Judge {
 
   /// Throws what is unfinished after a long time without faults.
   func complainOfUnfinished(_ world: FleetWorld) throws {
-    let jobs = world.ledger.jobs.all(for: 0).map(\.row).filter { !$0.state.isFinal }.map(\.name).sorted()
+    let assigner = world.machines.lazy.compactMap { $0.process?.member?.lead?.assigner }.first
+    let jobs = world.ledger.jobs.all(for: 0).map(\.row).filter { !$0.state.isFinal }.map { job in
+      let known = assigner?.schedule.state(of: job.id).map { "\($0)" } ?? "unknown"
+      return "\(job.name) \(job.state)\(job.stop?.reason.map { " (\($0))" } ?? ""), to the lead \(known)"
+    }.sorted()
     let waiting = world.machines.flatMap(\.spool).map(\.name)
     throw fail(
       world,

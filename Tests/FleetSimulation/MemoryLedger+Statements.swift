@@ -291,10 +291,15 @@ extension MemoryLedger {
       let stop = stop(of: one.run, transaction)
       try change(one.run.job, transaction) { job in
         job.attempt = one.run.attempt
+        // Unless an operator has held it already, it is held for its replacement.
+        if one.event == .held, let stop, stop.event == .interrupted, job.state != .held {
+          self.tell(&job, .held, stop.reason)
+        }
         let state = JobState.running.after(one.event) ?? job.state
         if ![.quarantined, .held].contains(job.state) || state != .available { job.state = state }
         job.retryTime = one.retryTime
-        if one.isReverted { job.stop = (.held, JobReplacement.reason) }
+        // What an attempt that only ended early has saved stays.
+        if one.event != .interrupted { job.isPartial = !one.isReverted && (!state.isFinal || state == .quarantined) }
         // The lead may die before it has done it.
         if let stop, stop.event != .interrupted, one.event == .interrupted || one.event == .failed {
           self.tell(&job, stop.event, stop.reason ?? job.stop?.reason)

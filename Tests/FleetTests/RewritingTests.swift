@@ -76,6 +76,40 @@ struct RewritingTests {
     #expect(desk.answer(ticket) == .outcomes([.done]) && desk.run(1)?.attempt == 3 && desk.stop(1)?.run != desk.run(1))
   }
 
+  @Test("to replace what a host can't revert does not leave it held, also if another lead finds it so")
+  func replaceUnrevertedByNextLead() throws {
+    let desk = try LeadDesk([LeadDesk.job(1)])
+    let ticket = try desk.place(.replace([Self.replacement(of: 1)]))
+    try desk.settle()
+    try desk.end(1, .held, isReverted: false)
+    try desk.replaceLead()
+    #expect(desk.run(1)?.attempt == 2 && desk.stop(1)?.event == .interrupted)
+    try desk.end(1, .held)
+    #expect(desk.answer(ticket) == .outcomes([.done]) && desk.job(1)?.state == .available)
+  }
+
+  @Test(
+    "to replace a job that is just being held reverts what is left of it, and leaves it held", arguments: [false, true])
+  func replaceAsItIsHeld(isLeadReplaced: Bool) throws {
+    let desk = try LeadDesk([LeadDesk.job(1)])
+    #expect(try desk.ask(.hold, 1) == .done)
+    let ticket = try desk.place(.replace([Self.replacement(of: 1)]))
+    try desk.settle()
+    #expect(desk.stop(1)?.event == .held)
+    try desk.end(1, .held)
+    #expect(desk.run(1)?.attempt == 2 && desk.stop(1)?.event == .interrupted)
+    // In vain, and once more.
+    try desk.end(1, .held, isReverted: false)
+    if isLeadReplaced { try desk.replaceLead() }
+    desk.ledger.now += 10_000
+    try desk.settle()
+    #expect(desk.run(1)?.attempt == 3)
+    try desk.end(1, .held)
+    #expect(desk.answer(ticket) == .outcomes([.done]) && desk.job(1)?.state == .held && desk.run(1) == nil)
+    #expect(try desk.ask(.release, 1) == .done)
+    #expect(desk.run(1)?.attempt == 4)
+  }
+
   @Test("to replace several jobs keeps those that wait from beginning until all can be replaced")
   func replaceTogether() throws {
     let desk = try LeadDesk((1...5).map { LeadDesk.job($0) })

@@ -90,6 +90,33 @@ struct HostFaultTests {
     try await fixture.stop()
   }
 
+  @Test("A job is charged for what it meets time after time, though others of its type work in between")
+  func suspicionAmongGoodJobs() async throws {
+    let calls = Mutex((bad: 0, good: 0))
+    let daemon = Mutex<Daemon?>(nil)
+    let handler = ScriptedHandler("program", hasOutsideEffects: false) { execution in
+      if execution.jobID != "a" {
+        calls.withLock { $0.good += 1 }
+        return .null
+      }
+      calls.withLock { $0.bad += 1 }
+      // It is tried first, and works.
+      let good = Data(#"{"type": "program", "priority": 9}"#.utf8)
+      _ = try daemon.withLock { $0 }?.accept(good, submitter: getuid())
+      throw HostFault("it exited with code 127", isCertain: false)
+    }
+    let fixture = try DaemonFixture(
+      "[Type program]\nConcurrency=1", handlers: [handler], hostFaultDelays: .milliseconds(1) ... .milliseconds(2))
+    daemon.withLock { $0 = fixture.daemon }
+    try fixture.start()
+    try await fixture.run(#"{"type": "program", "id": "a", "maxAttempts": 1}"#)
+    #expect(try fixture.record("a") { $0.currentState } == .discarded)
+    let (bad, good) = calls.withLock { $0 }
+    #expect(bad == 6 && good >= 5)
+    daemon.withLock { $0 = nil }
+    try await fixture.stop()
+  }
+
   @Test("A type that waits for a file goes on when it comes, without waiting for the next trial, also in a new folder")
   func awaitedFile() async throws {
     let folder = try TemporaryDirectory()

@@ -36,7 +36,12 @@ extension SystemTests {
       try root.write(#"IFS= read -r job; printf '{"result": %s}\n' "$job""#, to: script)
       let deaf = root.directory.path("deaf.sh")
       try root.write("trap '' TERM\nsleep 600\n", to: deaf)
-      for (type, command) in ["echo": "/bin/sh \(script)", "deaf": "/bin/sh \(deaf)", "long": "/bin/sleep 600"] {
+      let partial = root.directory.path("partial.sh")
+      let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
+      try root.write("echo '\(row)'\necho '{\"checkpoint\": \"1\"}'\nexec sleep 600\n", to: partial)
+      for (type, command) in [
+        "echo": "/bin/sh \(script)", "deaf": "/bin/sh \(deaf)", "long": "/bin/sleep 600", "partial": "/bin/sh \(partial)",
+      ] {
         try root.write("[Handler]\nType=\(type)\nExecStart=\(command)\n", to: root.paths.handlers + "/\(type).conf")
       }
       return root
@@ -91,6 +96,27 @@ extension SystemTests {
         try await daemon.waitUntilSpoolIsEmpty()
         #expect(try await daemon.stop() == .exited(code: 0))
       }
+    }
+
+    @Test("A job that is held with something saved is reverted before it is replaced, and stays held")
+    func replaceHeld() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      try first.drop(#"{"type": "partial", "id": "x"}"#, as: "x.json")
+      let deadline = ContinuousClock.now + .seconds(40)
+      func wait(until query: String, is text: String) throws {
+        while try database.run(query) != text { try #require(ContinuousClock.now < deadline, "\(one.logText)") }
+      }
+      try wait(until: #"SELECT count(*) FROM bobbin."Reading""#, is: "1")
+      #expect(try await other.tool("hold", "x").code == 0)
+      try wait(until: #"SELECT state FROM bobbin."Job" WHERE "cursor" IS NOT NULL"#, is: "held")
+      try second.drop(#"{"type": "echo", "id": "x", "replace": true, "arguments": {"n": 2}}"#, as: "new.json")
+      try wait(until: #"SELECT type || ' ' || state FROM bobbin."Job""#, is: "echo held")
+      #expect(try database.run(#"SELECT count(*) FROM bobbin."Reading""#) == "0")
+      #expect(try await one.tool("release", "x").code == 0)
+      for daemon in [one, other] { try await daemon.waitUntilSpoolIsEmpty() }
+      #expect(try number("x") == 2)
+      for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0)) }
     }
 
     @Test("A replacement that is not made when all hosts die is made when they are back")

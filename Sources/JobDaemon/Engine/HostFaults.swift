@@ -28,8 +28,31 @@ final class HostFaults: Sendable {
     let timer: OneShotTimer
     /// Watches while it is held for what may mend it.
     var watch: AncestorWatch?
-    /// The job that has met it last, and how often in a row, if it may be that job's own.
-    var suspect: (job: ManagedObjectID, times: Int)?
+  }
+
+  /// How often each job has met what may be its own fault, whatever others of its type have shown since.
+  ///
+  /// A job is forgotten when it works or is charged; of those that end otherwise only so many are kept.
+  private struct Suspects {
+    private static let limit = 1_000
+
+    private var times: [ManagedObjectID: Int] = [:]
+
+    /// Returns how often the job has met it by now.
+    mutating func note(_ job: ManagedObjectID) -> Int {
+      if times[job] == nil, times.count >= Self.limit, let oldest = times.keys.min(by: { $0.key < $1.key }) {
+        times[oldest] = nil
+      }
+      times[job, default: 0] += 1
+      return times[job, default: 0]
+    }
+
+    mutating func clear(_ job: ManagedObjectID) { if !times.isEmpty { times[job] = nil } }
+  }
+
+  private struct State {
+    var faults: [String: Fault] = [:]
+    var suspects = Suspects()
   }
 
   private let setHeld: @Sendable (_ isHeld: Bool, _ types: [String]) -> Void
@@ -37,7 +60,7 @@ final class HostFaults: Sendable {
   private let events: DaemonEvents
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "host faults")
-  private let faults = Mutex<[String: Fault]>([:])
+  private let state = Mutex(State())
 
   /// - Parameters:
   ///   - setHeld: holds types, or no more; called under a lock, so that faults and trials are told in their order.
@@ -54,40 +77,39 @@ final class HostFaults: Sendable {
 
   /// The types that are held at this moment, by name.
   var heldTypes: [HeldType] {
-    faults.withLock { faults in
-      faults.filter { $0.value.isHeld }.map { HeldType(type: $0.key, reason: $0.value.reason, since: $0.value.since) }
+    state.withLock { state in
+      state.faults.filter { $0.value.isHeld }.map { HeldType(type: $0.key, reason: $0.value.reason, since: $0.value.since) }
     }.sorted { $0.type < $1.type }
   }
 
   /// The reason for which a type is held; nil if it is not.
   func reason(of type: String) -> String? {
-    faults.withLock { faults in faults[type].flatMap { $0.isHeld ? $0.reason : nil } }
+    state.withLock { state in state.faults[type].flatMap { $0.isHeld ? $0.reason : nil } }
   }
 
-  /// The times in a row that one job meets a fault that may be its own, until it is.
+  /// The times that one job meets a fault that may be its own, until it is.
   private static let suspicionLimit = 5
 
   /// Holds a type whose job met a fault; it is told once, until the type has worked or the reason changes.
   ///
   /// - Returns: false if the fault is that job's own, and not the host's: others may run.
   func note(_ fault: HostFault, of type: String, by job: ManagedObjectID) -> Bool {
-    let outcome: (isNew: Bool, isChange: Bool)? = faults.withLock { faults in
-      let known = faults[type]
+    let outcome: (isNew: Bool, isChange: Bool)? = state.withLock { state in
+      let known = state.faults[type]
       // Other workers meet the same.
       if let known, known.isHeld, known.reason == fault.description { return (false, false) }
-      let times = (known?.suspect?.job == job ? known?.suspect?.times ?? 0 : 0) + 1
-      if !fault.isCertain, times > Self.suspicionLimit {
-        faults[type]?.timer.cancel()
-        faults[type] = nil
+      if !fault.isCertain, state.suspects.note(job) > Self.suspicionLimit {
+        state.suspects.clear(job)
+        known?.timer.cancel()
+        state.faults[type] = nil
         return nil
       }
       var new = known ?? Fault(reason: "", since: Date(), delay: delays.lowerBound, timer: OneShotTimer(queue: queue))
       if let known, !known.isHeld { new.delay = min(known.delay * 2, delays.upperBound) }
       new.reason = fault.description
-      new.suspect = fault.isCertain ? nil : (job, times)
       new.isHeld = true
       new.timer.arm(after: new.delay) { [weak self] in self?.tryAgain([type]) }
-      faults[type] = new
+      state.faults[type] = new
       setHeld(true, [type])
       return (known?.reason != fault.description, true)
     }
@@ -108,9 +130,9 @@ final class HostFaults: Sendable {
     do throws(SystemError) {
       let watch = try AncestorWatch(path, queue: queue) { [weak self] in
         guard let self else { return }
-        faults.withLock { self.trySoon(type, in: &$0) }
+        state.withLock { self.trySoon(type, in: &$0.faults) }
       }
-      faults.withLock { faults in if faults[type]?.isHeld == true { faults[type]?.watch = watch } }
+      state.withLock { state in if state.faults[type]?.isHeld == true { state.faults[type]?.watch = watch } }
     } catch {
       log.warning("the type \"\(type)\" is tried again after a while only, as \(path) can't be watched for: \(error)")
     }
@@ -128,27 +150,28 @@ final class HostFaults: Sendable {
   private static let settlingTime = Duration.milliseconds(100)
 
   /// Notes that a job of a type has worked, whatever came of it.
-  func noteWork(of type: String) {
-    let isMended = faults.withLock { faults in
-      guard let fault = faults[type] else { return false }
+  func noteWork(of type: String, by job: ManagedObjectID) {
+    let isMended = state.withLock { state in
+      state.suspects.clear(job)
+      guard let fault = state.faults[type] else { return false }
       if fault.isHeld {
         // One that had begun before the fault shows nothing, but what it had is free now, such as one of few connections.
-        trySoon(type, in: &faults)
+        trySoon(type, in: &state.faults)
         return false
       }
-      faults[type] = nil
+      state.faults[type] = nil
       return true
     }
     if isMended { log.notice("the type \"\(type)\" goes on", as: .typeGoesOn, fields: [("JOB_TYPE", type)]) }
   }
 
   /// Tries all types again, as after a reload.
-  func tryAll() { tryAgain(Array(faults.withLock { $0.keys })) }
+  func tryAll() { tryAgain(Array(state.withLock { $0.faults.keys })) }
 
   /// Drops all timers; nothing is tried again.
   func stop() {
-    faults.withLock { faults in
-      for fault in faults.values {
+    state.withLock { state in
+      for fault in state.faults.values {
         fault.timer.cancel()
         fault.watch?.stop()
       }
@@ -156,12 +179,12 @@ final class HostFaults: Sendable {
   }
 
   private func tryAgain(_ types: [String]) {
-    let hasChanged = faults.withLock { faults in
+    let hasChanged = state.withLock { state in
       let held = types.filter { type in
-        guard faults[type]?.isHeld == true else { return false }
-        faults[type]?.isHeld = false
-        faults[type]?.timer.disarm()
-        faults[type]?.watch = nil
+        guard state.faults[type]?.isHeld == true else { return false }
+        state.faults[type]?.isHeld = false
+        state.faults[type]?.timer.disarm()
+        state.faults[type]?.watch = nil
         return true
       }
       setHeld(false, held)

@@ -27,6 +27,8 @@ final class Retention: Sendable {
   private static let jobsPerLook = 1_000
   /// Jobs removed in one step, which occupies whoever removes them for some milliseconds.
   private static let stepSize = 500
+  /// The time until a look at jobs that are too many and had to stay: nobody tells when they are needed no more.
+  private static let patience: TimeInterval = 10
 
   private let engine: JobEngine
   private let steps: any RetentionSteps
@@ -105,19 +107,19 @@ final class Retention: Sendable {
       }
       counts[state] = count
     }
-    let areTooMany = state.withLock { state in
+    let (areTooMany, areNew) = state.withLock { state in
       state.counts = counts
       state.unseen = 0
-      // Those that can't be removed are no reason to look again at once.
-      return state.arrivals.values.contains { $0 > 0 } && Self.areTooMany(state, settings)
+      return (Self.areTooMany(state, settings), state.arrivals.values.contains { $0 > 0 })
     }
-    if areTooMany { runSoon() }
+    // Those that can't be removed are no reason to look again at once.
+    if areTooMany && areNew { runSoon() }
     total += try await shrink(settings.storeSize)
     if total > 0 {
       while !isStopped { if !(try await steps.reclaim()) { break } }
       engine.log.notice("retention removed \(total) final jobs")
     }
-    try await arm(settings, now)
+    try await arm(settings, now, atMost: areTooMany ? now + Self.patience : nil)
   }
 
   /// Removes the oldest jobs while the store is too large; returns how many.
@@ -143,17 +145,19 @@ final class Retention: Sendable {
 
   /// Arms the timer for when the next job becomes too old. What was that already and had to stay is looked at with it.
   ///
-  /// - Parameter now: the time up to which jobs were looked at.
-  private func arm(_ settings: Configuration.Retention, _ now: Date) async throws {
-    var due: Date?
+  /// - Parameters:
+  ///   - now: the time up to which jobs were looked at.
+  ///   - limit: when to look at the latest.
+  private func arm(_ settings: Configuration.Retention, _ now: Date, atMost limit: Date?) async throws {
+    var due = limit
     for state in Self.states {
       let age = settings.age(state) / .seconds(1)
       guard let end = try await steps.firstEnd(state, from: now - age) else { continue }
-      due = min(due ?? .distantFuture, end + age)
+      // A second late, so that jobs that ended together are removed together.
+      due = min(due ?? .distantFuture, end + age + 1)
     }
     guard let due else { return timer.disarm() }
-    // A second late, so that jobs that ended together are removed together.
-    steps.arm(timer, for: due + 1) { [weak self] in self?.runSoon() }
+    steps.arm(timer, for: due) { [weak self] in self?.runSoon() }
   }
 }
 

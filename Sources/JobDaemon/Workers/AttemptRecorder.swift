@@ -69,7 +69,7 @@ final class AttemptRecorder: Sendable {
       AttemptRecorder.keepLog(of: attempt, "completed", nil, at: now, in: object, context: context)
       try context.save()
     }
-    engine.hostFaults.noteWork(of: attempt.specification.type)
+    engine.hostFaults.noteWork(of: attempt.specification.type, by: objectID)
     let lost = engine.scheduler.end(job, .succeeded)
     let ended = attempt.ended(at: now, result: text)
     engine.meter.noteAttempt(of: attempt.specification.type, taking: ended.seconds, isRetried: false)
@@ -101,7 +101,7 @@ final class AttemptRecorder: Sendable {
         let isOfHost = engine.hostFaults.note(fault, of: type, by: job.objectID)
         if !isOfHost { error = JobFailure(fault.description, isPermanent: false) }
       } else {
-        engine.hostFaults.noteWork(of: type)
+        engine.hostFaults.noteWork(of: type, by: job.objectID)
       }
     }
     let objectID = job.objectID
@@ -184,6 +184,7 @@ final class AttemptRecorder: Sendable {
         object.host = host
       }
       object.failure = verdict.failure?.message ?? object.failure
+      let earlier = (event: object.pendingStop, reason: object.stopReason)
       object.setPendingStop(nil)
       switch verdict {
       case .retry(let delay, let failure):
@@ -202,10 +203,12 @@ final class AttemptRecorder: Sendable {
         if attempt != nil { object.maxAttempts += 1 }
       case .giveWay:
         // Unless the replacement comes first, the next start runs it; the lead of a fleet learns by the state that it ended.
+        // One that an operator has held is held by him as before.
+        let stop = object.currentState == .held ? earlier : (.held, JobReplacement.reason)
         object.currentState = isOfFleet ? .held : .available
         object.maxAttempts += 1
         if isOfFleet {
-          object.setPendingStop(.held, JobReplacement.reason)
+          object.setPendingStop(stop.event, stop.reason)
           object.cursor = nil
         }
       case .putBack:
