@@ -92,7 +92,7 @@ final class Acceptor: Sendable {
       return true
     }
     if isUnix, core.limits.passedFiles > 0, standing != .stranger {
-      listen(to: SilentClient(client, address: address, length: length), id)
+      listen(to: SilentClient(client, other.account, address: address, length: length), id)
     } else {
       add(client, id, address: address, length: length)
     }
@@ -115,9 +115,7 @@ final class Acceptor: Sendable {
   private func handOver(_ id: UInt64) {
     guard let client = silent.withLock({ $0.removeValue(forKey: id) }), let descriptor = client.take() else { return }
     do {
-      if let files = try PassedFiles.receive(from: descriptor) {
-        core.passedFiles.keep(files, of: id, limit: core.limits.passedFiles)
-      }
+      try core.passedFiles.receive(from: descriptor, of: id, client.account, core.limits)
     } catch {
       refuse(descriptor, with: PassedFiles.Misplaced.response, "400 Bad Request")
       // It may have sent more, and go on.
@@ -147,16 +145,19 @@ final class Acceptor: Sendable {
 
 /// An accepted client that has sent nothing yet.
 private final class SilentClient: Sendable {
+  let account: HTTPClient.Account
   let address: sockaddr_storage
   let length: socklen_t
   private let number: Int32
   private let descriptor: Mutex<FileDescriptor?>
   private let wait = Mutex<ReadinessThread.Wait?>(nil)
 
-  init(_ descriptor: consuming FileDescriptor, address: sockaddr_storage, length: socklen_t) {
+  init(
+    _ descriptor: consuming FileDescriptor, _ account: HTTPClient.Account, address: sockaddr_storage, length: socklen_t
+  ) {
     number = descriptor.number
     self.descriptor = Mutex(descriptor)
-    (self.address, self.length) = (address, length)
+    (self.account, self.address, self.length) = (account, address, length)
   }
 
   /// True if there is something to read, or the client has left.

@@ -14,8 +14,11 @@ package struct HTTPServerLimits: Sendable {
   package var waitingRequests = 64
   /// Streams at a time; more get status 503. Each holds its connection.
   package var streams = 64
-  /// Open files that clients of a Unix socket have passed before their first requests, at a time; 0 takes none.
+  /// Open files that clients of a Unix socket have passed before their first requests, at a time, until they are closed; 0
+  /// takes none.
   package var passedFiles = 0
+  /// The same for each user.
+  package var passedFilesPerUser = Int.max
   /// The library's memory per connection, which the request line and all header fields must fit in.
   package var headerBytes = 32 << 10
   /// Larger bodies get status 413 before they are read.

@@ -1,8 +1,7 @@
-import Dispatch
 import Foundation
 import Glibc
 import Synchronization
-package import SystemSupport
+import SystemSupport
 
 /// Open files that a client has passed over a Unix socket (`SCM_RIGHTS`), for the first request of its connection.
 ///
@@ -10,51 +9,42 @@ package import SystemSupport
 /// server takes the line before it hands the connection over.
 package final class PassedFiles: Sendable {
   package let count: Int
-  /// Nil once they were handed out.
-  private let files: Mutex<ReceivedDescriptors?>
-  /// Told when the request is over, and the files that nobody has taken are closed.
-  fileprivate let closed = Mutex<(@Sendable () -> Void)?>(nil)
+  /// True if too many were open already, so that none are here.
+  package let areDropped: Bool
+  /// Nil once they were read.
+  private let numbers: Mutex<[Int32]?>
+  private let closed: @Sendable () -> Void
 
-  /// Closing may wait for the owner of a file system, so it is done where nobody else waits.
-  private static let closing = DispatchQueue(label: "passed files")
-
-  private init(_ files: consuming ReceivedDescriptors) {
-    count = files.count
-    self.files = Mutex(files)
+  /// - Parameter closed: called when all are closed, on any thread.
+  fileprivate init(owning numbers: [Int32], areDropped: Bool = false, closed: @escaping @Sendable () -> Void = {}) {
+    count = areDropped ? 0 : numbers.count
+    self.areDropped = areDropped
+    self.numbers = Mutex(numbers)
+    self.closed = closed
   }
 
-  deinit {
-    let (files, closed) = (take()?.relinquish() ?? [], closed.withLock { $0.take() })
-    Self.closing.async {
-      _ = ReceivedDescriptors(owning: files)
-      closed?()
-    }
-  }
+  deinit { close(numbers.withLock { $0.take() } ?? []) }
 
-  /// Hands the files out, in the order in which they were passed; nil the second time.
-  package func take() -> ReceivedDescriptors? { files.withLock { $0.take() } }
-
-  /// Takes the files that come with an empty line (CR LF), and the line.
+  /// Lets a closure read the files, by their numbers, in the order in which they were passed, and closes them.
   ///
-  /// The line has to go: bytes that descriptors came with end a read, which the library takes for the end of what there is.
-  /// - Returns: Nil if none come.
-  /// - Throws: ``Misplaced``.
-  static func receive(from client: borrowing FileDescriptor) throws(Misplaced) -> PassedFiles? {
-    var line: [UInt8] = [0, 0]
-    let message: DescriptorMessage?
-    do throws(SystemError) { message = try DescriptorSocket.peek(client, limit: line.count) } catch {
-      // Whatever else is wrong with the connection, the library finds it as well.
-      if error.code == .badMessage { throw Misplaced() }
-      return nil
-    }
-    guard let message, message.descriptors.count > 0 else { return nil }
-    let isLine = message.data == Data("\r\n".utf8)
-    let files = PassedFiles(message.relinquishDescriptors())
-    guard isLine, recv(client.number, &line, line.count, Int32(MSG_DONTWAIT)) == line.count else { throw Misplaced() }
-    return files
+  /// - Returns: what the closure returns; nil the second time, and if there are none.
+  package func read<Result>(_ body: ([Int32]) throws -> Result) rethrows -> Result? {
+    guard let numbers = numbers.withLock({ $0.take() }), !numbers.isEmpty else { return nil }
+    defer { close(numbers) }
+    return try body(numbers)
   }
 
-  /// Files that come with something else than an empty line, or too many.
+  /// Closes files on a thread of their own: the owner of a file system may let it wait for ever.
+  private func close(_ numbers: [Int32]) {
+    if numbers.isEmpty { return }
+    let closed = closed
+    Thread.detachNewThread {
+      for number in numbers { _ = Glibc.close(number) }
+      closed()
+    }
+  }
+
+  /// Files that come with something else than an empty line, or too many at a time.
   struct Misplaced: Error {
     /// The reply that tells the client.
     static let response = HTTPResponse.failure(
@@ -64,27 +54,68 @@ package final class PassedFiles: Sendable {
   }
 }
 
-/// The files that were passed before first requests which have not come yet.
+/// The files that were passed before first requests which have not come yet, and the number of all that are open.
 final class PassedFilesTable: Sendable {
   private struct State {
     var files: [UInt64: PassedFiles] = [:]
-    /// The files of all requests that are not over, and of connections.
-    var count = 0
+    /// The files that are not closed yet, whoever has them.
+    var counts: [HTTPClient.Account: Int] = [:]
+
+    func isFull(for account: HTTPClient.Account, _ limits: HTTPServerLimits) -> Bool {
+      counts[account, default: 0] >= limits.passedFilesPerUser || counts.values.reduce(0, +) >= limits.passedFiles
+    }
+
+    mutating func add(_ count: Int, of account: HTTPClient.Account) {
+      let sum = counts[account, default: 0] + count
+      counts[account] = sum == 0 ? nil : sum
+    }
   }
+
+  private static let line = Data("\r\n".utf8)
 
   private let state = Mutex(State())
 
-  /// Keeps the files of a connection; closes them if that makes more than so many.
-  func keep(_ passed: PassedFiles, of connection: UInt64, limit: Int) {
-    let count = passed.count
-    let isKept = state.withLock { state in
-      if state.count + count > limit { return false }
-      state.count += count
-      state.files[connection] = passed
-      return true
+  /// Takes and keeps the files that come with an empty line (CR LF), and the line.
+  ///
+  /// The line has to go: bytes that descriptors came with end a read, which the library takes for the end of what there is.
+  /// - Throws: ``PassedFiles/Misplaced``.
+  func receive(
+    from client: borrowing FileDescriptor, of connection: UInt64, _ account: HTTPClient.Account,
+    _ limits: HTTPServerLimits
+  ) throws(PassedFiles.Misplaced) {
+    if state.withLock({ $0.isFull(for: account, limits) }) {
+      // The kernel drops what comes with bytes that are read without it.
+      if Self.nextBytes(of: client, Int32(MSG_PEEK)) == Self.line, Self.nextBytes(of: client) == Self.line {
+        keep(PassedFiles(owning: [], areDropped: true), of: connection)
+      }
+      return
     }
-    guard isKept else { return }
-    passed.closed.withLock { $0 = { [weak self] in self?.state.withLock { $0.count -= count } } }
+    // Whatever is wrong with the connection, the library finds it as well.
+    guard let message = try? DescriptorSocket.peek(client, limit: Self.line.count), message.descriptors.count > 0 else {
+      return
+    }
+    let (isWhole, isLine) = (message.isWhole, message.data == Self.line)
+    let numbers = message.relinquishDescriptors().relinquish()
+    let hasRoom = state.withLock { state in
+      state.add(numbers.count, of: account)
+      // Those that make it too many are counted, too, until they are closed.
+      return state.counts.values.reduce(0, +) <= limits.passedFiles
+        && state.counts[account, default: 0] <= limits.passedFilesPerUser
+    }
+    let files = PassedFiles(owning: numbers) { [weak self] in
+      self?.state.withLock { $0.add(-numbers.count, of: account) }
+    }
+    guard isWhole, isLine, Self.nextBytes(of: client) == Self.line else { throw PassedFiles.Misplaced() }
+    keep(hasRoom ? files : PassedFiles(owning: [], areDropped: true), of: connection)
+  }
+
+  private func keep(_ files: PassedFiles, of connection: UInt64) { state.withLock { $0.files[connection] = files } }
+
+  /// The bytes that come next, as many as the line has.
+  private static func nextBytes(of client: borrowing FileDescriptor, _ flags: Int32 = 0) -> Data {
+    var bytes = [UInt8](repeating: 0, count: line.count)
+    let count = recv(client.number, &bytes, bytes.count, Int32(MSG_DONTWAIT) | flags)
+    return Data(bytes.prefix(max(0, count)))
   }
 
   /// Hands out the files of a connection, if it has any.

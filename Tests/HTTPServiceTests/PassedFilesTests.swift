@@ -2,18 +2,22 @@ import Foundation
 import Glibc
 @testable import HTTPService
 import SystemSupport
+import TestSupport
 import Testing
 
 @Suite("Open files that come before a request")
 struct PassedFilesTests {
   /// Answers with the contents of the files that came.
   private static let reader: HTTPHandler = { request in
-    guard let passed = request.passed, var files = passed.take() else { return .now(.text("none")) }
-    var texts: [String] = []
-    while let file = files.popFirst() {
-      texts.append((try? file.start(upTo: 100)).map { String(decoding: $0, as: UTF8.self) } ?? "unreadable")
+    guard let passed = request.passed else { return .now(.text("none")) }
+    if passed.areDropped { return .now(.text("dropped")) }
+    let texts = passed.read { numbers in
+      numbers.map { number in
+        let start = try? FileDescriptor.borrowing(number) { try $0.start(upTo: 100) }
+        return start.map { String(decoding: $0, as: UTF8.self) } ?? "unreadable"
+      }
     }
-    return .now(.text(texts.joined(separator: " ")))
+    return .now(.text(texts?.joined(separator: " ") ?? "none"))
   }
 
   private func file(_ text: String) throws -> FileDescriptor {
@@ -43,22 +47,24 @@ struct PassedFilesTests {
     let plain = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     let misplaced = String(decoding: PassedFiles.Misplaced.response.body, as: UTF8.self)
     for (limit, line, count, expected) in [
-      (0, "\r\n", 1, "none"), (4, "\r\n", 5, "none"), (4, "\r\n", 1, "unreadable"), (4, "", 1, misplaced),
+      (0, "\r\n", 1, "none"), (4, "\r\n", 5, "dropped"), (4, "\r\n", 1, "unreadable"), (4, "", 1, misplaced),
+      (40, "\r\n", 33, misplaced),
     ] {
       let request = line + plain
       let fixture = try ServerFixture({ $0.passedFiles = limit }, handler: Self.reader)
       let socket = DescriptorSocket(try .connect(toSocketAt: fixture.path))
       let reader = try FileDescriptor.pipe().split { (reader, writer) throws in
-        try socket.send(Data(request.utf8), descriptors: Array(repeating: writer.number, count: count))
+        let writers = Array(repeating: writer.number, count: count)
+        try DescriptorSocket.send(Data(request.utf8), descriptors: writers, over: socket.descriptor.number)
         return reader.relinquish()
       }
       let client = RawClient(owning: try socket.descriptor.duplicate())
       try client.limitWaits()
       let text = try await onThread { try client.readToEnd() }
       #expect(text.hasSuffix("\r\n\r\n\(expected)"), "\(limit) \(line) \(count): \(text)")
-      // No writer is left, in the server either.
+      // No writer is left, in the server either, which closes them on a thread of their own.
       let end = FileDescriptor(owning: reader)
-      try end.setNonBlocking(true)
+      try await end.becomesReadable(withinSeconds: 20)
       var byte: UInt8 = 0
       #expect(read(end.number, &byte, 1) == 0)
     }
@@ -81,11 +87,43 @@ struct PassedFilesTests {
     }
     let first = try await send(3)
     let second = try await send(3)
-    #expect(try await read(second).hasSuffix("none"))
+    #expect(try await read(second) == "dropped")
     #expect(try await read(first).hasSuffix("x x x"))
     // Closed on a thread of their own.
     let deadline = ContinuousClock.now + .seconds(20)
     while try await read(send(4)) != "x x x x" { try #require(ContinuousClock.now < deadline) }
+  }
+
+  @Test("Files that were read make room for others while their request waits", arguments: [false, true])
+  func waiting(isLimitOfUser: Bool) async throws {
+    let (responders, waiting) = AsyncStream<HTTPResponder>.makeStream()
+    let fixture = try ServerFixture(
+      { ($0.passedFiles, $0.passedFilesPerUser) = isLimitOfUser ? (9, 1) : (1, 9) }
+    ) { request in
+      guard let passed = request.passed, !passed.areDropped else { return .now(.text("dropped")) }
+      _ = passed.read { _ in }
+      if request.target.path != "/wait" { return .now(.text("read")) }
+      return .later(within: .seconds(60)) { waiting.yield($0) }
+    }
+    func send(_ path: String) throws -> RawClient {
+      let socket = DescriptorSocket(try .connect(toSocketAt: fixture.path))
+      let file = try file("x")
+      try socket.send(Data("\r\n".utf8), descriptors: [file.number])
+      let client = RawClient(owning: try socket.descriptor.duplicate())
+      try client.limitWaits()
+      client.send("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      return client
+    }
+    let first = try send("/wait")
+    let responder = try #require(try await withTimeout { await responders.first { _ in true } })
+    let deadline = ContinuousClock.now + .seconds(20)
+    while true {
+      let client = try send("/")
+      if try await onThread({ try client.readToEnd() }).hasSuffix("read") { break }
+      try #require(ContinuousClock.now < deadline)
+    }
+    _ = responder.respond(.text("done"))
+    #expect(try await onThread { try first.readToEnd() }.hasSuffix("done"))
   }
 
   @Test("A client that says nothing is cut at its deadline, and keeps no server from stopping")

@@ -40,7 +40,8 @@ extension SystemTests {
       let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
       try root.write("echo '\(row)'\necho '{\"checkpoint\": \"1\"}'\nexec sleep 600\n", to: partial)
       for (type, command) in [
-        "echo": "/bin/sh \(script)", "deaf": "/bin/sh \(deaf)", "long": "/bin/sleep 600", "partial": "/bin/sh \(partial)",
+        "echo": "/bin/sh \(script)", "deaf": "/bin/sh \(deaf)", "long": "/bin/sleep 600",
+        "partial": "/bin/sh \(partial)",
       ] {
         try root.write("[Handler]\nType=\(type)\nExecStart=\(command)\n", to: root.paths.handlers + "/\(type).conf")
       }

@@ -1,4 +1,3 @@
-import Dispatch
 import Fleet
 import JobSchedule
 import Jobs
@@ -7,9 +6,6 @@ import ObjectGraph
 /// Other specifications and arguments for jobs of a fleet, which its lead puts on record.
 extension JobControl {
   // MARK: Replacing
-
-  /// The time until the end of a job is read once more that can't be read.
-  private static let readDelay = DispatchTimeInterval.seconds(5)
 
   /// Waits until the lead has made the replacements of a file, and then for the ends of the jobs, which release the file.
   func awaitReplacements(by file: AdmittedFile, on membership: Membership) {
@@ -29,7 +25,9 @@ extension JobControl {
   }
 
   /// Releases the file of a replacement with the end of its job, wherever that runs.
-  private func follow(_ replacement: Replacement, on membership: Membership) {
+  ///
+  /// - Parameter isTold: true if it was reported that the end can't be read.
+  private func follow(_ replacement: Replacement, on membership: Membership, isTold: Bool = false) {
     let (id, specification) = (replacement.job, replacement.specification)
     // It may be here already, with the file that it came in.
     _ = engine.scheduler.addUnlessKnown([
@@ -38,11 +36,11 @@ extension JobControl {
     ])
     membership.watch([id])
     engine.waiters.add([id], to: engine.scheduler) { [self] in
-      queue.async { [self] in noteEnd(of: replacement, on: membership) }
+      queue.async { [self] in noteEnd(of: replacement, on: membership, isTold: isTold) }
     }
   }
 
-  private func noteEnd(of replacement: Replacement, on membership: Membership) {
+  private func noteEnd(of replacement: Replacement, on membership: Membership, isTold: Bool) {
     do {
       let end = try membership.reader().ends(of: [replacement.job])[replacement.job]
       // An earlier end may have been what left the schedule.
@@ -54,10 +52,12 @@ extension JobControl {
           objectID: replacement.job, id: "", type: "", state: .completed, failure: nil, file: nil)
       engine.events.send(.superseded(known.with(replacement.file)))
     } catch {
-      engine.report(error, "the end of a job that the file \(replacement.fileName) replaces can't be read yet")
-      queue.asyncAfter(deadline: .now() + Self.readDelay) { [weak self] in
-        self?.noteEnd(of: replacement, on: membership)
+      let isTransient = error.isTransient
+      if !isTransient && !isTold {
+        engine.report(error, "the end of a job that the file \(replacement.fileName) replaces can't be read yet")
       }
+      // As long as it is watched, the answers of the database tell it once more.
+      follow(replacement, on: membership, isTold: isTold || !isTransient)
     }
   }
 

@@ -78,7 +78,8 @@ final class HostFaults: Sendable {
   /// The types that are held at this moment, by name.
   var heldTypes: [HeldType] {
     state.withLock { state in
-      state.faults.filter { $0.value.isHeld }.map { HeldType(type: $0.key, reason: $0.value.reason, since: $0.value.since) }
+      state.faults.filter { $0.value.isHeld }
+        .map { HeldType(type: $0.key, reason: $0.value.reason, since: $0.value.since) }
     }.sorted { $0.type < $1.type }
   }
 

@@ -9,6 +9,9 @@ import PostgresStore
 import Synchronization
 import SystemSupport
 
+/// An order without a number, and who is called back with the lead's answer.
+typealias NewOrder = (order: Order, answer: @Sendable (Result<OrderAnswer.Content, any Error>) -> Void)
+
 /// This host's membership of a fleet: its driver, and what the daemon's parts have to do with it.
 final class Membership: Sendable {
   private struct State {
@@ -276,7 +279,7 @@ final class Membership: Sendable {
   func place(
     _ order: Order, _ answer: @escaping @Sendable (Result<OrderAnswer.Content, any Error>) -> Void
   ) throws -> Int64 {
-    let order = try number(order, answer)
+    guard let order = try number([(order, answer)]).first else { throw NoAnswer() }
     place(order)
     return order.ticket
   }
@@ -284,22 +287,22 @@ final class Membership: Sendable {
   /// Puts an order on record that has its number.
   func place(_ order: NumberedOrder) { driver?.handle(.order(order.order, ticket: order.ticket)) }
 
-  /// Gives an order its number, by which the lead's answer is known.
+  /// Gives orders their numbers, by which the lead's answers are known: all, or none.
   ///
   /// - Throws: ``NoAnswer`` if the database is away already.
-  func number(
-    _ order: Order, _ answer: @escaping @Sendable (Result<OrderAnswer.Content, any Error>) -> Void
-  ) throws -> NumberedOrder {
+  func number(_ orders: [NewOrder]) throws -> [NumberedOrder] {
     let isAlone = driver == nil
-    let ticket = state.withLock { state -> Int64? in
+    let numbered = state.withLock { state -> [NumberedOrder]? in
       if state.isClosed || meter.figures.isAway || isAlone { return nil }
-      state.lastTicket += 1
-      state.unanswered.insert(state.lastTicket)
-      state.questions[state.lastTicket] = answer
-      return state.lastTicket
+      return orders.map { order, answer in
+        state.lastTicket += 1
+        state.unanswered.insert(state.lastTicket)
+        state.questions[state.lastTicket] = answer
+        return NumberedOrder(order, ticket: state.lastTicket)
+      }
     }
-    guard let ticket else { throw NoAnswer() }
-    return NumberedOrder(order, ticket: ticket)
+    guard let numbered else { throw NoAnswer() }
+    return numbered
   }
 
   /// Awaits no answer any more.

@@ -100,9 +100,7 @@ final class FleetAdmission: Sendable {
       throw AdmissionRace()
     }
     do {
-      var orders: [NumberedOrder] = []
-      for case .success(let file) in admitted where !file.replacements.isEmpty { orders.append(try order(for: file)) }
-      try write(round, placing: orders)
+      try write(round, placing: try orders(for: admitted.compactMap { try? $0.get() }))
     } catch {
       for job in round.placeholders { job.file?.forgetJobs(1) }
       for case .success(let file) in admitted { file.file.forgetJobs(file.replacements.count) }
@@ -113,14 +111,17 @@ final class FleetAdmission: Sendable {
     return admitted
   }
 
-  /// The order to replace known jobs by those of a file, which in `cur/` is the record of that until it is done.
-  private func order(for file: AdmittedFile) throws -> NumberedOrder {
-    let replacements = try FileReplacement.ordered(file.replacements).map { one in
-      JobReplacement(
-        job: one.job, specification: withAttempts(one.specification), place: localFiles.place(of: one.specification),
-        attemptKey: try attemptKeys.next().key)
+  /// The orders to replace known jobs by those of files, which in `cur/` are the record of that until it is done.
+  private func orders(for files: [AdmittedFile]) throws -> [NumberedOrder] {
+    let orders = try files.filter { !$0.replacements.isEmpty }.map { file -> NewOrder in
+      let replacements = try FileReplacement.ordered(file.replacements).map { one in
+        JobReplacement(
+          job: one.job, specification: withAttempts(one.specification), place: localFiles.place(of: one.specification),
+          attemptKey: try attemptKeys.next().key)
+      }
+      return (.replace(replacements), { file.replacementAnswer.set($0) })
     }
-    do { return try membership.number(.replace(replacements)) { file.replacementAnswer.set($0) } } catch is NoAnswer {
+    do { return try membership.number(orders) } catch is NoAnswer {
       throw StoreError(.unavailable, "the database of the fleet does not answer")
     }
   }

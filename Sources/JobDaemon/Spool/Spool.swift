@@ -251,16 +251,19 @@ extension Spool {
 
   /// Copies what a client has sent, with other lines in place of its own; the copy takes its place.
   ///
+  /// Only what it has more counts for its user, as long as both are there.
+  ///
   /// - Parameter limit: the most bytes of a line; one that has more stays too long, without its text.
   /// - Throws: ``SpoolQuota/Refusal``, `SystemError`.
   func copy(
     _ file: SpooledFile, lineLimit limit: Int, _ change: (ArraySlice<UInt8>) -> ArraySlice<UInt8>
   ) throws -> SpooledFile {
     let copy = SpooledFile(Self.unusedName, of: file.user, in: current, quota)
+    let sent = Int(try current.status(of: file.name).size)
     var size = 0
     func write(_ piece: Data) throws {
       size += piece.count
-      try quota.add(copy.name, of: file.user, .init(bytes: size))
+      try quota.add(copy.name, of: file.user, .init(bytes: max(0, size - sent)))
       try copy.append(piece)
     }
     // It was written from its beginning.
@@ -278,6 +281,8 @@ extension Spool {
       piece = Data()
     }
     try write(piece)
+    quota.remove(file.name)
+    quota.count(copy.name, of: file.user, .init(bytes: size))
     return copy
   }
 

@@ -21,20 +21,28 @@ struct OpenInputs: Sendable {
     files = request.passed
   }
 
+  /// True if the files were dropped, as too many are open already.
+  var areDropped: Bool { files?.areDropped ?? false }
+
   /// Copies the files to a folder of uploads, which takes as long as the disk needs for it.
   ///
   /// - Throws: ``OpenInputsError``, ``FormError``, ``UploadRefusal``, `SystemError`.
   func receive(into uploads: Uploads, for user: UInt32) throws -> ReceivedInputs {
-    guard var rest = files?.take(), rest.count == names.count else {
-      throw OpenInputsError(
-        "the request names \(names.count) open files, and \(files?.count ?? 0) have come; they come with an empty "
-          + "line before the first request of a connection over the Unix socket")
+    let received = try files?.read { numbers in
+      numbers.count == names.count ? try copy(numbers, into: uploads, for: user) : nil
     }
+    if let received = received ?? nil { return received }
+    throw OpenInputsError(
+      "the request names \(names.count) open files, and \(files?.count ?? 0) have come; they come with an empty "
+        + "line before the first request of a connection over the Unix socket")
+  }
+
+  /// - Parameter numbers: one for each name.
+  private func copy(_ numbers: [Int32], into uploads: Uploads, for user: UInt32) throws -> ReceivedInputs {
     var sources: [OpenFile] = []
-    for name in names {
+    for (name, number) in zip(names, numbers) {
       try UploadedForm.check(name, isKnown: sources.contains { $0.name == name })
-      guard let descriptor = rest.popFirst() else { break }
-      sources.append(try OpenFile(name, descriptor))
+      sources.append(try OpenFile(name, number))
     }
     // Sparse files may claim any size.
     let total = sources.reduce(0 as UInt64) { $0.addingReportingOverflow($1.size).overflow ? .max : $0 + $1.size }
@@ -48,16 +56,15 @@ struct OpenInputs: Sendable {
     return ReceivedInputs(folder: folder, files: received)
   }
 
-  /// One of the files.
-  private final class OpenFile {
+  /// One of the files, which others close.
+  private struct OpenFile {
     let name: String
     let size: UInt64
-    private let descriptor: FileDescriptor
+    private let number: Int32
 
-    init(_ name: String, _ descriptor: consuming FileDescriptor) throws {
-      self.name = name
-      size = try Self.check(descriptor, name)
-      self.descriptor = descriptor
+    init(_ name: String, _ number: Int32) throws {
+      (self.name, self.number) = (name, number)
+      size = try FileDescriptor.borrowing(number) { try Self.check($0, name) }
     }
 
     /// Checks that a file can be read without waiting for anybody, and returns its size.
@@ -80,7 +87,7 @@ struct OpenInputs: Sendable {
       var offset: UInt64 = 0
       while offset < size {
         let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(UInt64(blockSize), size - offset))))
-        let count = try descriptor.read(into: part, at: Int64(offset))
+        let count = try FileDescriptor.borrowing(number) { try $0.read(into: part, at: Int64(offset)) }
         if count == 0 { throw OpenInputsError("the input \"\(name)\" has become shorter while it was copied") }
         try input.write(UnsafeRawBufferPointer(rebasing: part.prefix(count)))
         offset += UInt64(count)

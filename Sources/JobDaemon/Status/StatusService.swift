@@ -69,7 +69,8 @@ package final class StatusService: Sendable {
     limits.waitingRequests = limits.connections + limits.reservedConnections
     // Some are left for those who ask and go.
     limits.streams = max(1, settings.maxConnections * 3 / 4)
-    limits.passedFiles = 64
+    limits.passedFiles = 8 * DescriptorSocket.maximumDescriptorCount
+    limits.passedFilesPerUser = limits.passedFiles / 2
     limits.bodyBytes = settings.maxRequestSize
     let router = router()
     let server = try HTTPServer(
@@ -230,6 +231,12 @@ package final class StatusService: Sendable {
     }
     if let refusal = intakeRefusal { return .now(refusal) }
     let open = OpenInputs(request)
+    if open?.areDropped == true {
+      return .now(
+        .failure(
+          503, code: "busy", message: "too many open files of other submissions are being read",
+          hint: "submit again in a moment, or send the inputs in a form"))
+    }
     if open != nil, request.sink != nil {
       return .now(
         .failure(400, code: "bad-request", message: "open files come with a job file alone, not with a form or lines"))

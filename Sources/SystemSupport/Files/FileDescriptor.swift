@@ -26,6 +26,21 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return number
   }
 
+  /// Lets a closure use a descriptor that somebody else owns, and keeps open for as long.
+  package static func borrowing<Result>(
+    _ number: Int32, _ body: (borrowing FileDescriptor) throws -> Result
+  ) rethrows -> Result {
+    let descriptor = FileDescriptor(owning: number)
+    do {
+      let result = try body(descriptor)
+      _ = descriptor.relinquish()
+      return result
+    } catch {
+      _ = descriptor.relinquish()
+      throw error
+    }
+  }
+
   /// Closes, and reports late errors of the file system, such as EIO or EDQUOT on a network file system.
   package consuming func close() throws(SystemError) {
     let number = relinquish()

@@ -52,8 +52,13 @@ package struct DescriptorSocket: ~Copyable, Sendable {
     precondition(limit > 0, "a message has at least one byte")
     while true {
       try descriptor.wait(for: Int16(POLLIN), by: deadline)
-      do {
-        return try Self.receive(from: descriptor.number, limit: limit)
+      do throws(SystemError) {
+        guard let message = try Self.receive(from: descriptor.number, limit: limit) else { return nil }
+        guard message.isWhole else {
+          throw SystemError(
+            .badMessage, call: "recvmsg", hint: "at most \(Self.maximumDescriptorCount) descriptors are accepted")
+        }
+        return message
       } catch  where error.code == .wouldBlock {
         // Another thread received the message.
         continue
@@ -96,7 +101,7 @@ package struct DescriptorSocket: ~Copyable, Sendable {
     try outcome.get()
   }
 
-  /// Returns the next bytes of a stream socket with their descriptors, and leaves the bytes there.
+  /// Returns the next bytes of a stream socket with the first of their descriptors, and leaves the bytes there.
   ///
   /// - Throws: ``SystemError/Code/wouldBlock`` if there are none yet.
   package static func peek(
@@ -129,16 +134,13 @@ package struct DescriptorSocket: ~Copyable, Sendable {
     let count = try outcome.get()
     // Owns the descriptors from here on, so that every way out closes them.
     let descriptors = descriptors(in: &message)
-    if message.msg_flags & Int32(MSG_CTRUNC) != 0 {
-      throw SystemError(
-        .badMessage, call: "recvmsg", hint: "at most \(maximumDescriptorCount) descriptors are accepted")
-    }
     if message.msg_flags & Int32(MSG_TRUNC) != 0 {
       throw SystemError(.messageTooLong, call: "recvmsg", hint: "at most \(limit) bytes are accepted")
     }
     if count == 0 { return nil }
     data.count = count
-    return DescriptorMessage(data: data, descriptors: descriptors)
+    let isWhole = message.msg_flags & Int32(MSG_CTRUNC) == 0
+    return DescriptorMessage(data: data, descriptors: descriptors, isWhole: isWhole)
   }
 
   private static func descriptors(in message: inout msghdr) -> ReceivedDescriptors {
@@ -164,6 +166,8 @@ package struct DescriptorMessage: ~Copyable, Sendable {
   package let data: Data
   /// In the order they were sent.
   package var descriptors: ReceivedDescriptors
+  /// False if there were more descriptors than are received, and the kernel has dropped the rest.
+  package let isWhole: Bool
 
   /// Leaves the descriptors only.
   package consuming func relinquishDescriptors() -> ReceivedDescriptors { descriptors }
