@@ -136,11 +136,11 @@ extension Examination {
 extension Examination {
   /// Examines rights by which others could do harm, and folders between which files can't be renamed.
   mutating func examineFolders() throws {
-    let state = (store as NSString).deletingLastPathComponent
+    let state = isOfFleet ? nil : (store as NSString).deletingLastPathComponent
     var owners: [UInt32: String] = [:]
     var devices: [UInt64: String] = [:]
-    for (path, isDropBox) in [
-      (state, false), (spool + "/cur", false), (spool + "/failed", false), (spool + "/new", true),
+    for (path, isDropBox) in (state.map { [($0, false)] } ?? []) + [
+      (spool + "/cur", false), (spool + "/failed", false), (spool + "/new", true),
       (spool + "/tmp", true), (spool + "/payload", true),
     ] {
       guard let status = try open(path)?.status() else { continue }

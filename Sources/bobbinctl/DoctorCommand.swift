@@ -17,6 +17,8 @@ struct DoctorCommand: Subcommand {
 
     It looks at the database's pages, the jobs' records, files without jobs, files in failed/ without a reason, half
     written files, large values without a row and rows without their value, missing folders, and the rights of folders.
+    On a host of a fleet it looks at this host's files only, not into the database.
+
     With BACKUP, the folder of a backup, it looks at the store in there instead.
 
     Each finding says what, where, and what to do. The exit code is 0 if there is none, and 1 if there are some.
