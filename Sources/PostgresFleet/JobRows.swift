@@ -224,13 +224,14 @@ struct JobRows: Sendable {
     let returned = ended.filter { $0.event == .interrupted || $0.event == .failed }.map(\.run.job.key)
     let held = ended.filter { $0.event == .held }.map(\.run.job.key)
     let toReplace = "r.stop = '\(JobEvent.interrupted.rawValue)'"
-    func keep(_ keys: [Int64], _ settings: String, _ condition: String) -> [Request] {
+    func set(_ settings: String, of keys: [Int64], if condition: String) -> [Request] {
       let query = #"UPDATE "Job" AS j SET \#(settings) FROM _run AS r WHERE r.job = j._key AND r.job = ANY($1) AND "#
       return keys.isEmpty ? [] : [Request(query + condition, [.keys(keys)])]
     }
-    return keep(returned, told(event: "r.stop", reason: #"coalesce(r.reason, j."stopReason")"#), "NOT \(toReplace)")
-      + keep(
-        held, told(event: "'\(JobEvent.held.rawValue)'", reason: "r.reason"), #"\#(toReplace) AND j."state" <> 'held'"#)
+    let kept = told(event: "r.stop", reason: #"coalesce(r.reason, j."stopReason")"#)
+    let heldForIt = told(event: "'\(JobEvent.held.rawValue)'", reason: "r.reason")
+    return set(kept, of: returned, if: "NOT \(toReplace)")
+      + set(heldForIt, of: held, if: #"\#(toReplace) AND j."state" <> 'held'"#)
   }
 
   /// The part of an order to a run that holds for its job: that it is to be replaced is told anew.

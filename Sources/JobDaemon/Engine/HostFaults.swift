@@ -30,7 +30,7 @@ final class HostFaults: Sendable {
     var watch: AncestorWatch?
   }
 
-  /// How often each job has met what may be its own fault, whatever others of its type have shown since.
+  /// The number of times that each job has met what may be its own fault, whatever others of its type have shown since.
   ///
   /// A job is forgotten when it works or is charged; of those that end otherwise only so many are kept.
   private struct Suspects {
