@@ -136,13 +136,14 @@ extension Examination {
 extension Examination {
   /// Examines rights by which others could do harm, and folders between which files can't be renamed.
   mutating func examineFolders() throws {
-    let state = isOfFleet ? nil : (store as NSString).deletingLastPathComponent
+    let state = (store as NSString).deletingLastPathComponent
     var owners: [UInt32: String] = [:]
     var devices: [UInt64: String] = [:]
-    for (path, isDropBox) in (state.map { [($0, false)] } ?? []) + [
-      (spool + "/cur", false), (spool + "/failed", false), (spool + "/new", true),
-      (spool + "/tmp", true), (spool + "/payload", true),
-    ] {
+    let folders = [
+      (spool + "/cur", false), (spool + "/failed", false), (spool + "/new", true), (spool + "/tmp", true),
+      (spool + "/payload", true),
+    ]
+    for (path, isDropBox) in isOfFleet ? folders : [(state, false)] + folders {
       guard let status = try open(path)?.status() else { continue }
       let mode = "0" + String(status.mode, radix: 8)
       if isDropBox {

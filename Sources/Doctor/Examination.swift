@@ -11,8 +11,8 @@ package struct Examination {
   let store: String
   /// True if there is only a store, such as in a backup.
   private let isStoreAlone: Bool
-  /// True if the jobs are in a database that several hosts share.
-  var isOfFleet: Bool { store.contains("://") }
+  /// True if the jobs are in the database of a fleet.
+  let isOfFleet: Bool
   /// True if a daemon is running there; if none is, its next start cleans up after a crash.
   let isRunning: Bool
   /// Nanoseconds since 1970 after which a change is too new to be judged; the end of time where no daemon runs.
@@ -33,11 +33,13 @@ package struct Examination {
 
   /// - Parameters:
   ///   - spool: The folder of the spool's folders.
-  ///   - store: The store's file, or the URL of a database, into which this does not look.
+  ///   - store: The store's file, or the URL of a fleet's database.
+  ///   - isOfFleet: True if it is a fleet's database, into which this does not look.
   ///   - flushInterval: Seconds for which a change may not be on disk.
-  package init(spool: String, store: String, isRunning: Bool, flushInterval: Double) {
+  package init(spool: String, store: String, isOfFleet: Bool = false, isRunning: Bool, flushInterval: Double) {
     self.spool = spool
     self.store = store
+    self.isOfFleet = isOfFleet
     isStoreAlone = false
     self.isRunning = isRunning
     let time = Date().timeIntervalSince1970 - Self.grace - flushInterval
@@ -50,6 +52,7 @@ package struct Examination {
   package init(storeAlone store: String) {
     spool = ""
     self.store = store
+    isOfFleet = false
     isStoreAlone = true
     isRunning = false
     newest = .max

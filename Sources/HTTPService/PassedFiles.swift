@@ -8,17 +8,15 @@ import SystemSupport
 /// They come with an empty line before the request. The HTTP library drops what comes with the bytes that it reads, so the
 /// server takes the line before it hands the connection over.
 package final class PassedFiles: Sendable {
+  /// Zero if some may have come, and were dropped, as too many were open already.
   package let count: Int
-  /// True if too many were open already, so that none are here.
-  package let areDropped: Bool
   /// Nil once they were read.
   private let numbers: Mutex<[Int32]?>
   private let closed: @Sendable () -> Void
 
   /// - Parameter closed: called when all are closed, on any thread.
-  fileprivate init(owning numbers: [Int32], areDropped: Bool = false, closed: @escaping @Sendable () -> Void = {}) {
-    count = areDropped ? 0 : numbers.count
-    self.areDropped = areDropped
+  fileprivate init(owning numbers: [Int32] = [], closed: @escaping @Sendable () -> Void = {}) {
+    count = numbers.count
     self.numbers = Mutex(numbers)
     self.closed = closed
   }
@@ -27,14 +25,14 @@ package final class PassedFiles: Sendable {
 
   /// Lets a closure read the files, by their numbers, in the order in which they were passed, and closes them.
   ///
-  /// - Returns: what the closure returns; nil the second time, and if there are none.
+  /// - Returns: what the closure returns; nil the second time, and if they were dropped.
   package func read<Result>(_ body: ([Int32]) throws -> Result) rethrows -> Result? {
     guard let numbers = numbers.withLock({ $0.take() }), !numbers.isEmpty else { return nil }
     defer { close(numbers) }
     return try body(numbers)
   }
 
-  /// Closes files on a thread of their own: the owner of a file system may let it wait for ever.
+  /// Closes files on a thread of their own: whoever owns their file system may let it wait for ever.
   private func close(_ numbers: [Int32]) {
     if numbers.isEmpty { return }
     let closed = closed
@@ -61,8 +59,10 @@ final class PassedFilesTable: Sendable {
     /// The files that are not closed yet, whoever has them.
     var counts: [HTTPClient.Account: Int] = [:]
 
-    func isFull(for account: HTTPClient.Account, _ limits: HTTPServerLimits) -> Bool {
-      counts[account, default: 0] >= limits.passedFilesPerUser || counts.values.reduce(0, +) >= limits.passedFiles
+    /// True if so many more files of an account are not too many.
+    func hasRoom(for count: Int, of account: HTTPClient.Account, _ limits: HTTPServerLimits) -> Bool {
+      counts[account, default: 0] + count <= limits.passedFilesPerUser
+        && counts.values.reduce(0, +) + count <= limits.passedFiles
     }
 
     mutating func add(_ count: Int, of account: HTTPClient.Account) {
@@ -83,10 +83,10 @@ final class PassedFilesTable: Sendable {
     from client: borrowing FileDescriptor, of connection: UInt64, _ account: HTTPClient.Account,
     _ limits: HTTPServerLimits
   ) throws(PassedFiles.Misplaced) {
-    if state.withLock({ $0.isFull(for: account, limits) }) {
+    if !state.withLock({ $0.hasRoom(for: 1, of: account, limits) }) {
       // The kernel drops what comes with bytes that are read without it.
       if Self.nextBytes(of: client, Int32(MSG_PEEK)) == Self.line, Self.nextBytes(of: client) == Self.line {
-        keep(PassedFiles(owning: [], areDropped: true), of: connection)
+        keep(PassedFiles(), of: connection)
       }
       return
     }
@@ -97,16 +97,15 @@ final class PassedFilesTable: Sendable {
     let (isWhole, isLine) = (message.isWhole, message.data == Self.line)
     let numbers = message.relinquishDescriptors().relinquish()
     let hasRoom = state.withLock { state in
-      state.add(numbers.count, of: account)
       // Those that make it too many are counted, too, until they are closed.
-      return state.counts.values.reduce(0, +) <= limits.passedFiles
-        && state.counts[account, default: 0] <= limits.passedFilesPerUser
+      defer { state.add(numbers.count, of: account) }
+      return state.hasRoom(for: numbers.count, of: account, limits)
     }
     let files = PassedFiles(owning: numbers) { [weak self] in
       self?.state.withLock { $0.add(-numbers.count, of: account) }
     }
     guard isWhole, isLine, Self.nextBytes(of: client) == Self.line else { throw PassedFiles.Misplaced() }
-    keep(hasRoom ? files : PassedFiles(owning: [], areDropped: true), of: connection)
+    keep(hasRoom ? files : PassedFiles(), of: connection)
   }
 
   private func keep(_ files: PassedFiles, of connection: UInt64) { state.withLock { $0.files[connection] = files } }

@@ -219,7 +219,8 @@ struct JobRows: Sendable {
 
   /// Has jobs keep what their runs were told, until the lead has done it: it may die before.
   ///
-  /// An order to replace a job stays on record itself: only that a job is held for it, and by nobody else.
+  /// An order to replace a job stays on record itself; the job keeps only that it is held for that, unless somebody else
+  /// has held it.
   static func keepStops(of ended: [EndedRun]) -> [Request] {
     let returned = ended.filter { $0.event == .interrupted || $0.event == .failed }.map(\.run.job.key)
     let held = ended.filter { $0.event == .held }.map(\.run.job.key)

@@ -122,8 +122,8 @@ package final class StoreParticipant: TransactionCompanion {
     return ended.event == .held && spool == self.spool ? nil : spool
   }
 
-  /// True if an attempt has ended between two rows: one that fails again only gets another time, and one that is held again
-  /// is made up for.
+  /// True if an attempt has ended between two rows, also if it leaves the state as it was: then a failed one has another
+  /// time, and a held one an attempt more.
   private func isEnd(_ row: Row, of base: Row, _ slots: Slots) -> Bool {
     if base.isNull(slots.state) || base.text(slots.state) != row.text(slots.state) { return true }
     switch JobState(rawValue: row.text(slots.state)) {

@@ -62,7 +62,7 @@ package enum StoreAddress: Sendable, Hashable, CustomStringConvertible {
     } catch { return "\(error)" }
   }
 
-  var isPostgres: Bool { if case .postgres = self { true } else { false } }
+  package var isPostgres: Bool { if case .postgres = self { true } else { false } }
 
   private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 }

@@ -3,6 +3,7 @@ import ControlClient
 import Doctor
 import JSONText
 import StatusReplies
+import StoreCopy
 import SystemSupport
 import TextSupport
 
@@ -56,7 +57,9 @@ struct DoctorCommand: Subcommand {
       throw ToolError(
         .unavailable, "the daemon does not say where its files are", hint: "name the folder with --root DIR")
     }
-    return Examination(spool: spool, store: store, isRunning: status != nil, flushInterval: flushInterval(paths))
+    return Examination(
+      spool: spool, store: store, isOfFleet: StoreAddress(store).isPostgres, isRunning: status != nil,
+      flushInterval: flushInterval(paths))
   }
 
   /// The configured flush interval, in seconds; its default if it can't be read.

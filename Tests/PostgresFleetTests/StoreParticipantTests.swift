@@ -93,6 +93,35 @@ struct StoreParticipantTests {
     #expect(try fixture.run("SELECT count(*) FROM _run") == "0")
   }
 
+  @Test("ends the run of a job that was held already, and that an operator goes on to hold", arguments: [true, false])
+  func heldAgain(isReverted: Bool) async throws {
+    try fixture.run(#"UPDATE "Job" SET "state" = 'held', "cursor" = 'half', _version = _version + 1 WHERE _key = 1"#)
+    try fixture.run("UPDATE _run SET stop = 'interrupted', reason = 'replaced' WHERE job = 1")
+    try await change("job1") { job in
+      (job.currentState, job.attempt) = (.held, 1)
+      job.maxAttempts += 1
+      if isReverted { job.cursor = nil }
+    }
+    #expect(try fixture.run("SELECT count(*) FROM _run WHERE job = 1") == "0")
+    #expect(try fixture.run(#"SELECT concat("stopEvent", "stopReason") FROM "Job" WHERE _key = 1"#)?.isEmpty != false)
+    let news = try ledger.perform(.round(LeadRound(floor: 0), Receipt(host: 2, slot: 2, number: 3))).news ?? []
+    guard case .ended(let ended)? = news.first, news.count == 1 else {
+      Issue.record("the lead is not told")
+      return
+    }
+    #expect(ended.map(\.event) == [.held] && ended.map(\.isReverted) == [isReverted])
+  }
+
+  @Test("that can't be made of a job which is to be replaced leaves it held for that, and for nobody else")
+  func heldInVain() async throws {
+    try fixture.run("UPDATE _run SET stop = 'interrupted', reason = 'replaced'")
+    try fixture.run(#"UPDATE "Job" SET "state" = 'held', _version = _version + 1 WHERE _key = 2"#)
+    let ended = runs.map { EndedRun(run: $0, event: .held) }
+    _ = try ledger.perform(.flush(ended, Receipt(host: 1, slot: 1, number: 2)))
+    let told = try fixture.run(#"SELECT string_agg(concat(id, "stopEvent", "stopReason"), ',' ORDER BY id) FROM "Job""#)
+    #expect(told == "job1heldreplaced,job2")
+  }
+
   @Test("leaves runs of jobs alone of which it changes something else")
   func otherChanges() async throws {
     try await change("job1") { $0.cursor = "half" }

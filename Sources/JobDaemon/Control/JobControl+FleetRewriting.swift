@@ -52,12 +52,13 @@ extension JobControl {
           objectID: replacement.job, id: "", type: "", state: .completed, failure: nil, file: nil)
       engine.events.send(.superseded(known.with(replacement.file)))
     } catch {
-      let isTransient = error.isTransient
-      if !isTransient && !isTold {
+      // That the database is away is told elsewhere.
+      let isNews = !error.isTransient && !isTold
+      if isNews {
         engine.report(error, "the end of a job that the file \(replacement.fileName) replaces can't be read yet")
       }
-      // As long as it is watched, the answers of the database tell it once more.
-      follow(replacement, on: membership, isTold: isTold || !isTransient)
+      // As long as it is watched, each answer of the database tells of its end once more.
+      follow(replacement, on: membership, isTold: isTold || isNews)
     }
   }
 

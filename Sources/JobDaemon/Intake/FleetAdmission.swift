@@ -92,23 +92,27 @@ final class FleetAdmission: Sendable {
       }
       admitted.append(.success(try admit(candidate, jobs, known: &known, round: &round)))
     }
+    let accepted = admitted.compactMap { if case .success(let file) = $0 { file } else { nil } }
     // Before they are in the ledger: the lead may assign them to this host before the answer is here. One that is in the
     // ledger already may have been assigned meanwhile: then its file waits for that attempt.
     if !scheduler.addUnlessKnown(round.placeholders) {
-      for job in round.placeholders { job.file?.forgetJobs(1) }
-      for case .success(let file) in admitted { file.file.forgetJobs(file.replacements.count) }
+      forgetJobs(of: accepted, round)
       throw AdmissionRace()
     }
     do {
-      try write(round, placing: try orders(for: admitted.compactMap { try? $0.get() }))
+      try write(round, placing: try orders(for: accepted))
     } catch {
-      for job in round.placeholders { job.file?.forgetJobs(1) }
-      for case .success(let file) in admitted { file.file.forgetJobs(file.replacements.count) }
+      forgetJobs(of: accepted, round)
       scheduler.change { schedule, now in for job in round.placeholders { schedule.drop(job.id, at: now) } }
       throw error
     }
     membership.watch(round.watched)
     return admitted
+  }
+
+  private func forgetJobs(of files: [AdmittedFile], _ round: Round) {
+    for job in round.placeholders { job.file?.forgetJobs(1) }
+    for file in files { file.file.forgetJobs(file.replacements.count) }
   }
 
   /// The orders to replace known jobs by those of files, which in `cur/` are the record of that until it is done.

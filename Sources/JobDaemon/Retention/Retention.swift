@@ -27,7 +27,8 @@ final class Retention: Sendable {
   private static let jobsPerLook = 1_000
   /// Jobs removed in one step, which occupies whoever removes them for some milliseconds.
   private static let stepSize = 500
-  /// The time until a look at jobs that are too many and had to stay: nobody tells when they are needed no more.
+  /// The time, in seconds, until the next look at jobs that are too many and had to stay: nobody tells when they need no
+  /// longer stay.
   private static let patience: TimeInterval = 10
 
   private let engine: JobEngine
@@ -119,7 +120,7 @@ final class Retention: Sendable {
       while !isStopped { if !(try await steps.reclaim()) { break } }
       engine.log.notice("retention removed \(total) final jobs")
     }
-    try await arm(settings, now, atMost: areTooMany ? now + Self.patience : nil)
+    try await arm(settings, now, notAfter: areTooMany ? now + Self.patience : nil)
   }
 
   /// Removes the oldest jobs while the store is too large; returns how many.
@@ -147,8 +148,8 @@ final class Retention: Sendable {
   ///
   /// - Parameters:
   ///   - now: the time up to which jobs were looked at.
-  ///   - limit: when to look at the latest.
-  private func arm(_ settings: Configuration.Retention, _ now: Date, atMost limit: Date?) async throws {
+  ///   - limit: the latest time for the next look; nil for none.
+  private func arm(_ settings: Configuration.Retention, _ now: Date, notAfter limit: Date?) async throws {
     var due = limit
     for state in Self.states {
       let age = settings.age(state) / .seconds(1)

@@ -22,7 +22,7 @@ struct OpenInputs: Sendable {
   }
 
   /// True if the files were dropped, as too many are open already.
-  var areDropped: Bool { files?.areDropped ?? false }
+  var areDropped: Bool { files?.count == 0 }
 
   /// Copies the files to a folder of uploads, which takes as long as the disk needs for it.
   ///

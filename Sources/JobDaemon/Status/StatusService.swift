@@ -234,7 +234,7 @@ package final class StatusService: Sendable {
     if open?.areDropped == true {
       return .now(
         .failure(
-          503, code: "busy", message: "too many open files of other submissions are being read",
+          503, code: "busy", message: "too many files that other submissions have passed are still open",
           hint: "submit again in a moment, or send the inputs in a form"))
     }
     if open != nil, request.sink != nil {

@@ -201,16 +201,17 @@ final class AttemptRecorder: Sendable {
         object.currentState = .held
         // The attempt was cut short through no fault of its own.
         if attempt != nil { object.maxAttempts += 1 }
-      case .giveWay:
-        // Unless the replacement comes first, the next start runs it; the lead of a fleet learns by the state that it ended.
-        // One that an operator has held is held by him as before.
+      case .giveWay where isOfFleet:
+        // The lead learns from it that the attempt has ended. Whoever has held it before does so still.
         let stop = object.currentState == .held ? earlier : (.held, JobReplacement.reason)
-        object.currentState = isOfFleet ? .held : .available
+        object.setPendingStop(stop.event, stop.reason)
+        object.currentState = .held
         object.maxAttempts += 1
-        if isOfFleet {
-          object.setPendingStop(stop.event, stop.reason)
-          object.cursor = nil
-        }
+        object.cursor = nil
+      case .giveWay:
+        // Unless the replacement comes first, the next start runs it.
+        object.currentState = .available
+        object.maxAttempts += 1
       case .putBack:
         object.currentState = .available
         object.attempt -= 1
