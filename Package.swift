@@ -102,7 +102,7 @@ let package = Package(
     // Which job is next, as a value: no clock, thread or store.
     .target(name: "JobSchedule", dependencies: ["Jobs", "ObjectGraph", "SystemSupport"], swiftSettings: strict),
     // The hosts of a fleet and their lead, as values, and what they ask of the database that they share.
-    .target(name: "Fleet", dependencies: ["JobSchedule", "Jobs", "ObjectGraph"], swiftSettings: strict),
+    .target(name: "Fleet", dependencies: ["JSONText", "JobSchedule", "Jobs", "ObjectGraph"], swiftSettings: strict),
     // The fleet's ledger in a PostgreSQL database, in the schema of the store.
     .target(
       name: "PostgresFleet",
@@ -269,7 +269,7 @@ let package = Package(
     .executableTarget(
       name: "fuzz-fleet", dependencies: ["FleetSimulation"], path: "Tests/FleetFuzzer", swiftSettings: strict),
     .testTarget(
-      name: "FleetTests", dependencies: ["Fleet", "FleetSimulation", "JobSchedule", "Jobs", "ObjectGraph"],
+      name: "FleetTests", dependencies: ["Fleet", "FleetSimulation", "JSONText", "JobSchedule", "Jobs", "ObjectGraph"],
       swiftSettings: strict),
     .testTarget(
       name: "PostgresFleetTests",

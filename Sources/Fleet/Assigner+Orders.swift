@@ -61,9 +61,15 @@ extension Assigner {
       setPaused(isPaused, name, at: now)
       return .done
     case .command(let command, let targets):
-      return .outcomes(targets.map { obey(command, $0, row: desk.row(of: $0.job), at: now) })
+      return .outcomes(
+        targets.map { target in
+          desk.isToBeReplaced(target.job, before: placed)
+            ? .replacing : obey(command, target, row: desk.row(of: target.job), at: now)
+        })
     case .replace(let replacements): return .outcomes(replacements.map { replace($0) })
-    case .edit(let change): return .outcomes([edit(change, desk.row(of: change.job))])
+    case .edit(let change):
+      let isReplacing = desk.isToBeReplaced(change.job, before: placed)
+      return .outcomes([isReplacing ? .replacing : edit(change, desk.row(of: change.job))])
     // The desk has questions elsewhere.
     case .ask, .unreadable: return .unreadable
     }

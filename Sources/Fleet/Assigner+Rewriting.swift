@@ -1,3 +1,4 @@
+import JSONText
 import JobSchedule
 import Jobs
 import ObjectGraph
@@ -50,6 +51,8 @@ extension Assigner {
     if state.isFinal || state == .running || stranded[row.id] != nil { return .impossible(state) }
     // A later attempt would go on, with other arguments, where an earlier one has stopped.
     if row.isPartial { return .begun }
+    if !row.specification.arguments.isEqual(to: change.seen) { return .changed }
+    desk.note(change.arguments, of: row.id)
     next.changes.append(JobChange(row.id, .edited(change)))
     awaitNews(of: row.id)
     return .done

@@ -45,7 +45,10 @@ package struct Assigner: Sendable {
     let stops = Dictionary(uniqueKeysWithValues: state.stops.map { ($0.run.job, $0) })
     for job in state.jobs { if let run = runs[job.id] { take(job, run: run, stop: stops[job.id], at: now) } }
     load(state.jobs.filter { runs[$0.id] == nil }, at: now)
-    if state.rest.isEmpty { finishLoading(known: state.known, orders: state.orders, at: now) }
+    if state.rest.isEmpty {
+      finishReading(known: state.known, orders: state.orders)
+      takeLatecomers(limit: .max, at: now)
+    }
   }
 
   /// Takes in a job that is on record, with its run, if it has one, and does with it what both were told.
@@ -95,7 +98,7 @@ package struct Assigner: Sendable {
       for job in jobs {
         let isRewritten = rewritten.remove(job.id) != nil
         if job.state.isFinal || isUnrecorded(job.id) || !isRewritten && schedule.contains(job.id) { continue }
-        if loading?.putOff(job, isKnown: false) == true { continue }
+        if loading?.putOff(job, isKnown: false, known: known) == true { continue }
         admit(job, known: known, isBegun: job.isBegun, at: now)
       }
     case .ended(let ended): for one in ended { end(one, at: now) }
@@ -138,7 +141,7 @@ package struct Assigner: Sendable {
     }
     var blockers: [NewJob.Blocker] = []
     if !isBegun {
-      do throws(Lack) { blockers = try schedule.blockers(of: specification, desk.unfinished(known)) } catch {
+      do throws(Lack) { blockers = try schedule.blockers(of: specification) { known[$0].map(desk.asToBe) } } catch {
         return refuse(job, error.reason)
       }
     }
@@ -172,6 +175,7 @@ package struct Assigner: Sendable {
     let lost = schedule.endAttempt(of: id, ended.event, delay: delay, at: now)
     let state = schedule.state(of: id)
     desk.note(ended, as: state)
+    if let state, state.isFinal { loading?.note(id, as: state) }
     if stop?.event == .interrupted, ended.event == .held, !ended.isReverted {
       nextReversions[id] = now.steady + Self.reversionPause
     }
@@ -262,6 +266,7 @@ package struct Assigner: Sendable {
       guard let state = change.end else { continue }
       let id = change.job
       ends[id] = state
+      loading?.note(id, as: state)
       if let name = refused.removeValue(forKey: id) {
         runs.forget(id)
         schedule.resolve(name: name, as: id)

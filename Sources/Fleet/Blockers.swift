@@ -7,13 +7,13 @@ struct Lack: Error { let reason: String }
 extension Schedule {
   /// The unfinished jobs and the batch that a new job waits for.
   ///
-  /// - Parameter known: the jobs that it names, as far as they are known.
+  /// - Parameter known: tells a job that it names, if that is known.
   /// - Throws: ``Lack`` if one of them has ended in another way than it must.
-  func blockers(of job: JobSpecification, _ known: [String: NamedJob]) throws(Lack) -> [NewJob.Blocker] {
+  func blockers(of job: JobSpecification, known: (String) -> NamedJob?) throws(Lack) -> [NewJob.Blocker] {
     var blockers: [NewJob.Blocker] = []
     for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {
       for name in names {
-        guard let other = known[name] else {
+        guard let other = known(name) else {
           blockers.append(NewJob.Blocker(subject: .name(name), mayFail: mayFail))
           continue
         }

@@ -26,6 +26,7 @@ package struct FleetJob: Sendable {
   package let id: ManagedObjectID
   /// The ID by which clients and other jobs name it.
   package let name: String
+  /// Without the arguments, which only its handler needs, unless it is being admitted or an order names it alone.
   package var specification: JobSpecification
   /// The place where it has to run; nil for any host.
   package var place: String?
@@ -62,6 +63,9 @@ package struct FleetJob: Sendable {
 
   /// True if it has had an attempt with this specification; it waits for nothing any more.
   package var isBegun: Bool { attempt > specification.earlierAttempts }
+
+  /// The names of the jobs that it waits for.
+  var names: [String] { specification.after + specification.afterAny }
 }
 
 /// An assignment: this host makes this attempt at this job. It is on record before a handler starts.

@@ -1,3 +1,4 @@
+package import JSONText
 package import Jobs
 package import ObjectGraph
 
@@ -47,14 +48,16 @@ package struct JobReplacement: Sendable, Equatable {
 /// Other arguments for a job that does not run.
 package struct ArgumentChange: Sendable, Equatable {
   package let job: ManagedObjectID
-  /// The arguments as a record has them.
-  package let arguments: String
+  package let arguments: JSONValue
+  /// The arguments of which they are made: if the record has others by now, nothing is changed.
+  package let seen: JSONValue
   /// The place where the job has to run with these; nil for any host.
   package let place: String?
 
-  package init(job: ManagedObjectID, arguments: String, place: String?) {
+  package init(job: ManagedObjectID, arguments: JSONValue, seen: JSONValue, place: String?) {
     self.job = job
     self.arguments = arguments
+    self.seen = seen
     self.place = place
   }
 }

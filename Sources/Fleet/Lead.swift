@@ -108,9 +108,11 @@ package struct Lead: Sendable {
       hasJustRead = false
       return .request(round)
     }
-    guard let part = assigner?.loading?.next(limit: times.jobsAtOnce) else { return .rest(until: nil) }
     hasJustRead = true
-    return .request(part)
+    if let part = assigner?.loading?.next(limit: times.jobsAtOnce) { return .request(part) }
+    assigner?.takeLatecomers(limit: times.jobsAtOnce, at: now)
+    // At once, but after what is due by now.
+    return .rest(until: now)
   }
 
   private mutating func nextRound(at now: Moment) -> Next {
@@ -144,7 +146,9 @@ package struct Lead: Sendable {
       hasHint = true
       hasJustRead = true
     case .loadedJobs(let jobs): assigner?.load(jobs, at: now)
-    case .loadedRest(let known, let orders): assigner?.finishLoading(known: known, orders: orders, at: now)
+    case .loadedRest(let known, let orders):
+      assigner?.finishReading(known: known, orders: orders)
+      assigner?.takeLatecomers(limit: times.jobsAtOnce, at: now)
     case .tookOver(let lost):
       assigner?.fence(suspects.removeFirst(), lost, at: now)
     case .refused:

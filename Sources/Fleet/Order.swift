@@ -115,6 +115,10 @@ package struct OrderAnswer: Sendable, Equatable {
     case needed(JobState, by: ManagedObjectID)
     /// A part of its work is in the store.
     case begun
+    /// An earlier order is to replace it, for which something has to end first.
+    case replacing
+    /// Its arguments are not those any more of which the new ones are made.
+    case changed
   }
 
   package enum Content: Sendable, Equatable {

@@ -1,3 +1,4 @@
+import JSONText
 import JobSchedule
 import Jobs
 import ObjectGraph
@@ -17,6 +18,12 @@ struct OrderDesk: Sendable {
     var awaited: ManagedObjectID?
 
     fileprivate var number: Number { Number(host: placed.host, ticket: placed.ticket) }
+    fileprivate var replaces: Bool { if case .replace = placed.order { true } else { false } }
+  }
+
+  private struct Turn {
+    let number: Number
+    let replaces: Bool
   }
 
   fileprivate struct Number: Hashable {
@@ -28,9 +35,7 @@ struct OrderDesk: Sendable {
   /// The rows of the jobs that orders name, as the lead has had them, with what it has done since.
   private var rows: [ManagedObjectID: FleetJob] = [:]
   /// The orders that name a job, in their order.
-  private var turns: [ManagedObjectID: [Number]] = [:]
-  /// The numbers of orders by which jobs are to be replaced.
-  private var replaced: [ManagedObjectID: Int] = [:]
+  private var turns: [ManagedObjectID: [Turn]] = [:]
   private var questions: [PlacedOrder] = []
   /// The time on the steady clock before which no other question is answered.
   private var nextAnswer = Int64.min
@@ -40,9 +45,13 @@ struct OrderDesk: Sendable {
     if case .ask = placed.order { return questions.append(placed) }
     // What the lead knows of a job may not be on record yet.
     for row in placed.jobs where rows[row.id] == nil { rows[row.id] = row }
+    // Rows come without arguments where many jobs are named.
+    if case .edit(let change) = placed.order, let row = placed.jobs.first {
+      rows[change.job]?.specification.arguments = row.specification.arguments
+    }
     let order = Waiting(placed: PlacedOrder(host: placed.host, ticket: placed.ticket, order: placed.order, jobs: []))
-    for job in placed.order.jobs { turns[job, default: []].append(order.number) }
-    if case .replace(let new) = placed.order { for one in new { replaced[one.job, default: 0] += 1 } }
+    let turn = Turn(number: order.number, replaces: order.replaces)
+    for job in placed.order.jobs { turns[job, default: []].append(turn) }
     orders.append(order)
   }
 
@@ -58,18 +67,24 @@ struct OrderDesk: Sendable {
   /// Forgets an order that is answered.
   mutating func finish(_ order: Waiting) {
     for job in order.placed.order.jobs {
-      turns[job]?.removeAll { $0 == order.number }
+      turns[job]?.removeAll { $0.number == order.number }
       if turns[job]?.isEmpty == true { (turns[job], rows[job]) = (nil, nil) }
-    }
-    guard case .replace(let new) = order.placed.order else { return }
-    for one in new {
-      let count = replaced[one.job, default: 0] - 1
-      replaced[one.job] = count > 0 ? count : nil
     }
   }
 
-  /// True if no earlier order for a job waits.
-  func isTurn(of order: Waiting, at job: ManagedObjectID) -> Bool { turns[job]?.first == order.number }
+  /// True if no earlier order for a job waits that this one has to wait for.
+  ///
+  /// Only a replacement waits for one, which may take as long as a run: others are told that it is under way.
+  func isTurn(of order: Waiting, at job: ManagedObjectID) -> Bool {
+    guard let first = turns[job]?.first(where: { order.replaces || !$0.replaces }) else { return false }
+    return first.number == order.number
+  }
+
+  /// True if an earlier order than this one is to replace a job.
+  func isToBeReplaced(_ job: ManagedObjectID, before placed: PlacedOrder) -> Bool {
+    let number = Number(host: placed.host, ticket: placed.ticket)
+    return turns[job]?.prefix { $0.number != number }.contains(where: \.replaces) ?? false
+  }
 
   /// Takes the rows of orders as they are on record now, and drops orders that are not any more.
   mutating func renew(_ recorded: [PlacedOrder]) {
@@ -83,12 +98,11 @@ struct OrderDesk: Sendable {
   func names(_ job: ManagedObjectID) -> Bool { turns[job] != nil }
 
   /// True if a job is to be replaced: it is unfinished from then on, whatever its record says.
-  func isToBeReplaced(_ job: ManagedObjectID) -> Bool { replaced[job] != nil }
+  func isToBeReplaced(_ job: ManagedObjectID) -> Bool { turns[job]?.contains(where: \.replaces) ?? false }
 
-  /// The jobs of some names as they are once orders are obeyed.
-  func unfinished(_ known: [String: NamedJob]) -> [String: NamedJob] {
-    if replaced.isEmpty || known.isEmpty { return known }
-    return known.mapValues { isToBeReplaced($0.id) ? NamedJob(id: $0.id, state: .available) : $0 }
+  /// A job as it is once orders are obeyed.
+  func asToBe(_ job: NamedJob) -> NamedJob {
+    isToBeReplaced(job.id) ? NamedJob(id: job.id, state: .available) : job
   }
 
   // MARK: Rows
@@ -114,6 +128,9 @@ struct OrderDesk: Sendable {
     rows[job]?.isPartial = false
     if rows[job]?.state.isFinal == true { rows[job]?.state = .available }
   }
+
+  /// Notes that a job has other arguments, in the row that other orders have of it.
+  mutating func note(_ arguments: JSONValue, of job: ManagedObjectID) { rows[job]?.specification.arguments = arguments }
 
   // MARK: Questions
 

@@ -44,7 +44,7 @@ struct RunBook: Sendable {
   /// Notes a job: its last attempt, if it has had one, and the jobs that it names.
   mutating func note(_ job: FleetJob) {
     note(attempt: job.attempt, of: job.id)
-    named.add(job.specification.after + job.specification.afterAny, by: job.id)
+    named.add(job.names, by: job.id)
   }
 
   /// True if an unfinished job names the one of a name.

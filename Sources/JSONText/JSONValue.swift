@@ -245,3 +245,17 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
     }
   }
 }
+
+extension JSONValue {
+  /// Compares without regard to the order of keys.
+  package func isEqual(to other: JSONValue) -> Bool {
+    switch (self, other) {
+    case (.object(let one), .object(let other)):
+      one.count == other.count
+        && one.keys.allSatisfy { key in other[key].map { one[key]?.isEqual(to: $0) == true } ?? false }
+    case (.array(let one), .array(let other)):
+      one.count == other.count && zip(one, other).allSatisfy { $0.isEqual(to: $1) }
+    default: self == other
+    }
+  }
+}

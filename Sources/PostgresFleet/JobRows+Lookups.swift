@@ -1,4 +1,5 @@
 import Fleet
+import JSONText
 import JobSchedule
 import Jobs
 import PostgresStore
@@ -20,6 +21,18 @@ extension JobRows {
         id: id(result.integer(row, 1)), state: JobState(rawValue: result.text(row, 2)) ?? .held)
     }
     return known
+  }
+
+  /// The arguments of a job that an order names alone: an edit is made of those that somebody has seen.
+  static let orderedArguments = #"CASE WHEN cardinality(o.keys) = 1 THEN j."arguments" END"#
+
+  /// A job that an order names, with ``orderedArguments`` behind its own columns.
+  func orderedJob(_ result: QueryResult, _ row: Int, from first: Int) -> FleetJob {
+    var job = job(result, row, from: first)
+    if let text = result.textIfPresent(row, first + Self.columnCount), let read = try? JSONValue(parsing: text.utf8) {
+      job.specification.arguments = read
+    }
+    return job
   }
 
   // MARK: For those who admit jobs and wait for their ends

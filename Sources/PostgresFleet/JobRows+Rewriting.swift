@@ -87,7 +87,7 @@ extension JobRows {
     var texts = [ArrayParameter](repeating: ArrayParameter(.text), count: 2)
     for change in changes {
       guard case .edited(let new) = change.kind else { continue }
-      texts[0].append(new.arguments)
+      texts[0].append(new.arguments.serialized())
       if let place = new.place { texts[1].append(place) } else { texts[1].appendNull() }
     }
     var parameters = Parameters([.keys(changes.map(\.job.key))])

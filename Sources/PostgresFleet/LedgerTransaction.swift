@@ -247,8 +247,8 @@ struct LedgerTransaction {
   /// The orders that have no answer, with the rows of their jobs; the body comes once, since it is long where they are many.
   static let readOrders = Request(
     """
-    SELECT o.host, o.ticket, CASE WHEN row_number() OVER jobs = 1 THEN o.body END, \(JobRows.columns(of: "j")) \
-    FROM _order AS o \
+    SELECT o.host, o.ticket, CASE WHEN row_number() OVER jobs = 1 THEN o.body END, \(JobRows.columns(of: "j")), \
+    \(JobRows.orderedArguments) FROM _order AS o \
     LEFT JOIN LATERAL unnest(o.keys) AS k (key) ON true LEFT JOIN "Job" AS j ON j._key = k.key \
     WHERE o.answer IS NULL WINDOW jobs AS (PARTITION BY o.host, o.ticket ORDER BY j._key) \
     ORDER BY o.host, o.ticket, row_number() OVER jobs
@@ -310,7 +310,8 @@ struct LedgerTransaction {
       """
       WITH news AS (DELETE FROM _inbox WHERE number > $1 RETURNING number, kind, host, keys, body, ticket) \
       SELECT n.number, n.kind, n.host, CASE WHEN row_number() OVER jobs = 1 THEN coalesce(n.body, o.body) END, \
-      h.root, h.slots, \(LedgerStatements.offeredTypes(of: "h")), to_json(h.places)::text, \(JobRows.columns(of: "j")), n.ticket FROM news AS n \
+      h.root, h.slots, \(LedgerStatements.offeredTypes(of: "h")), to_json(h.places)::text, \(JobRows.columns(of: "j")), \
+      \(JobRows.orderedArguments), n.ticket FROM news AS n \
       LEFT JOIN _host AS h ON n.kind = 'joined' AND h.number = n.host \
       LEFT JOIN _order AS o ON o.host = n.host AND o.ticket = n.ticket \
       LEFT JOIN LATERAL unnest(coalesce(n.keys, o.keys)) AS k (key) ON true \
@@ -340,12 +341,12 @@ struct LedgerTransaction {
         news.append((number, .ended(ended)))
       case .ordered:
         if let body = taken.textIfPresent(row, 3) {
-          let ticket = taken.integer(row, 8 + JobRows.columnCount)
+          let ticket = taken.integer(row, 8 + JobRows.columnCount + 1)
           placed.append((number, order(body, ticket: ticket, of: Int(taken.integer(row, 2)))))
         }
         // That of a host which is gone by now is gone with it.
         guard placed.last?.number == number, !taken.isNull(row, 8) else { continue }
-        placed[placed.count - 1].order.jobs.append(jobs.job(taken, row, from: 8))
+        placed[placed.count - 1].order.jobs.append(jobs.orderedJob(taken, row, from: 8))
       case nil: throw unreadable()
       }
     }
@@ -366,7 +367,7 @@ struct LedgerTransaction {
       if let body = read.textIfPresent(row, 2) {
         orders.append(order(body, ticket: read.integer(row, 1), of: Int(read.integer(row, 0))))
       }
-      if !read.isNull(row, 3) { orders[orders.count - 1].jobs.append(jobs.job(read, row, from: 3)) }
+      if !read.isNull(row, 3) { orders[orders.count - 1].jobs.append(jobs.orderedJob(read, row, from: 3)) }
     }
     return orders
   }

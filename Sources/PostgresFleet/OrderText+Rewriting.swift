@@ -24,7 +24,10 @@ extension JSONValue {
 
   /// Other arguments in the text of an order.
   init(_ change: ArgumentChange) {
-    var object: JSONObject = ["job": .integer(change.job.key), "arguments": .string(change.arguments)]
+    var object: JSONObject = [
+      "job": .integer(change.job.key), "arguments": .string(change.arguments.serialized()),
+      "seen": .string(change.seen.serialized()),
+    ]
     object["place"] = change.place.map(JSONValue.string)
     self = .object(object)
   }
@@ -60,8 +63,10 @@ extension JobReplacement {
 extension ArgumentChange {
   /// - Parameter id: makes the ID of a job of its key.
   init?(_ value: JSONValue, id: (Int64) -> ManagedObjectID) {
-    guard let object = value.object, let job = object["job"]?.integer, let arguments = object["arguments"]?.string
+    guard let object = value.object, let job = object["job"]?.integer,
+      let arguments = object["arguments"]?.string.flatMap({ try? JSONValue(parsing: $0.utf8) }),
+      let seen = object["seen"]?.string.flatMap({ try? JSONValue(parsing: $0.utf8) })
     else { return nil }
-    self.init(job: id(job), arguments: arguments, place: object["place"]?.string)
+    self.init(job: id(job), arguments: arguments, seen: seen, place: object["place"]?.string)
   }
 }

@@ -167,6 +167,8 @@ enum OrderText {
     case .needed(let state, let dependent):
       .array([.string("needed"), .string(state.rawValue), .integer(dependent.key)])
     case .begun: .array([.string("begun")])
+    case .replacing: .array([.string("replacing")])
+    case .changed: .array([.string("changed")])
     }
   }
 
@@ -211,6 +213,8 @@ enum OrderText {
     case "key-taken": return state.map { .keyTaken($0, owner: id(parts.last?.integer ?? 0)) }
     case "needed": return state.map { .needed($0, by: id(parts.last?.integer ?? 0)) }
     case "begun": return .begun
+    case "replacing": return .replacing
+    case "changed": return .changed
     default: return nil
     }
   }

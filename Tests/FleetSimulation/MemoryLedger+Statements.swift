@@ -495,7 +495,8 @@ extension MemoryLedger {
     case .replaced(let new, let isHeld):
       (job.specification, job.place, job.state) = (new.specification, new.place, isHeld ? .held : .available)
       (job.retryTime, job.stop, job.isPartial, job.inputs) = (nil, nil, false, [])
-    case .edited(let change): (job.place, job.inputs) = (change.place, [])
+    case .edited(let change):
+      (job.specification.arguments, job.place, job.inputs) = (change.arguments, change.place, [])
     case .deleted: break
     }
   }

@@ -38,7 +38,9 @@ import Testing
     /// Makes the lead's next request; nil if it rests.
     func goOn() throws -> LedgerRequest? {
       ledger.now += 20
-      guard case .request(let make) = lead.next(at: moment) else { return nil }
+      var next = lead.next(at: moment)
+      while case .rest(until: moment) = next { next = lead.next(at: moment) }
+      guard case .request(let make) = next else { return nil }
       let request = make(receipt(2))
       _ = lead.handle(try ledger.perform(request), at: moment)
       return request
@@ -130,6 +132,31 @@ import Testing
     try fleet.end(6, .succeeded)
     fleet.noteHint()
     #expect(try fleet.settle().sorted() == [1, 2])
+  }
+
+  @Test("takes in by parts what had to wait, and goes by what ends, or comes, between two parts")
+  func parts() throws {
+    let fleet = try Fleet(
+      (1...10).map { key in
+        Self.job(key) { $0.after = key < 3 ? [] : [key < 8 ? "job1" : ["job2", "new", "newer"][Int(key) - 8]] }
+      })
+    while true { if case .loadRest? = try fleet.goOn() { break } }
+    #expect(fleet.lead.assigner?.isLoading == true)
+    let order = Order.command(.cancel(reason: "enough"), [Order.Target(Self.id(9), attempts: 1)])
+    _ = try fleet.ledger.perform(.order(order, ticket: 1, fleet.receipt(1)))
+    try fleet.end(1, .succeeded)
+    try fleet.end(2, .gaveUp)
+    // One of these waits for a job that waits for one which has ended.
+    let new = FleetJob(id: Self.id(11), name: "new", specification: Self.job(11).specification, created: 0)
+    var newer = Self.job(12) { $0.after = ["job2"] }
+    newer = FleetJob(id: newer.id, name: "newer", specification: newer.specification, created: 0)
+    _ = try fleet.ledger.perform(.admit([new, newer], fleet.receipt(1)))
+    fleet.noteHint()
+    _ = try fleet.goOn()
+    #expect(fleet.lead.assigner?.isLoading == true && fleet.ledger.answers.isEmpty)
+    #expect(try fleet.settle().sorted() == [3, 4, 5, 6, 7, 11])
+    #expect([8, 9, 10, 12].map { fleet.job($0)?.state } == [.cancelled, .cancelled, .cancelled, .cancelled])
+    #expect(fleet.ledger.answers.all(for: 0).map(\.row.content) == [.outcomes([.done])])
   }
 
   @Test("obeys orders when it has all jobs, and goes by their rows of then")

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import JobSchedule
 import Jobs
 import ObjectGraph
@@ -198,7 +199,9 @@ struct RewritingTests {
   @Test("to edit gives a job that does not run other arguments and another place, and it waits as before")
   func edit() throws {
     let desk = try LeadDesk.withThreeJobs()
-    let change = { (key: Int64) in Order.edit(ArgumentChange(job: LeadDesk.id(key), arguments: "{}", place: "b")) }
+    let change = { (key: Int64) in
+      Order.edit(ArgumentChange(job: LeadDesk.id(key), arguments: [:], seen: [:], place: "b"))
+    }
     #expect(try desk.ask(change(3)) == .outcomes([.done]))
     #expect(try desk.ask(change(1)) == .outcomes([.impossible(.running)]))
     #expect(try desk.ask(change(9)) == .outcomes([.unknown]))
@@ -206,6 +209,46 @@ struct RewritingTests {
     try desk.end(1, .succeeded)
     #expect(desk.run(3)?.host == 2)
     #expect(try desk.ask(change(1)) == .outcomes([.impossible(.completed)]))
+  }
+
+  @Test(
+    "to edit changes nothing if the arguments are others by then, so that no edit is lost", arguments: [false, true])
+  func editTwice(isLeadReplaced: Bool) throws {
+    let desk = try LeadDesk.withThreeJobs()
+    let change = { (seen: JSONValue, new: JSONValue) in
+      Order.edit(ArgumentChange(job: LeadDesk.id(3), arguments: new, seen: seen, place: nil))
+    }
+    // At once, then one after the other.
+    let first = try desk.place(change([:], ["n": 1]))
+    #expect(try desk.ask(change([:], ["n": 2]), by: 2) == .outcomes([.changed]))
+    #expect(desk.answer(first) == .outcomes([.done]))
+    if isLeadReplaced { try desk.replaceLead() }
+    #expect(try desk.ask(change([:], ["n": 3])) == .outcomes([.changed]))
+    #expect(try desk.ask(change(["n": 1], ["n": 4])) == .outcomes([.done]))
+    #expect(desk.job(3)?.specification.arguments == ["n": 4])
+  }
+
+  @Test("for a job for whose replacement something has to end first is answered at once, as often as that fails")
+  func commandDuringReplacement() throws {
+    let desk = try LeadDesk([LeadDesk.job(1), LeadDesk.job(2), LeadDesk.job(3)])
+    let ticket = try desk.place(.replace([Self.replacement(of: 1)]))
+    let later = try desk.place(.replace([Self.replacement(of: 1, by: "newer")]))
+    let edit = Order.edit(ArgumentChange(job: LeadDesk.id(1), arguments: ["n": 1], seen: [:], place: nil))
+    for attempt in 1...3 {
+      // Commands for other jobs are obeyed meanwhile.
+      let targets = [1, 3].map { Order.Target(LeadDesk.id($0), attempts: 1) }
+      #expect(try desk.ask(.command(.hold, targets)) == .outcomes([.replacing, .done]))
+      #expect(try desk.ask(edit) == .outcomes([.replacing]))
+      #expect(try desk.ask(.cancel(reason: "enough"), 1, by: 2) == .replacing)
+      if attempt == 2 { try desk.replaceLead() }
+      #expect(desk.run(1)?.attempt == attempt && desk.answer(ticket) == nil && desk.answer(later) == nil)
+      try desk.end(1, .held, isReverted: attempt == 3)
+      desk.ledger.now += 10_000
+      try desk.settle()
+    }
+    #expect(desk.answer(ticket) == .outcomes([.done]) && desk.answer(later) == .outcomes([.done]))
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    #expect(desk.stop(1)?.event == .cancelled)
   }
 
   @Test("to delete removes what is over, unless something needs it")

@@ -114,7 +114,7 @@ struct LedgerBehaviourTests {
   func rewrite(_ kind: LedgerKind) throws {
     let fixture = try LedgerFixture(kind)
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
-    let jobs = try (1...3).map { try fixture.job($0) }
+    let jobs = try (1...3).map { key in try fixture.job(key) { $0.arguments = ["n": 0] } }
     _ = try ledger.perform(.admit(jobs, fixture.receipt(a, 1)))
     _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
     _ = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2)))
@@ -126,13 +126,16 @@ struct LedgerBehaviourTests {
     let order = Order.replace([
       JobReplacement(job: fixture.id(1), specification: new, place: "there", attemptKey: 77)
     ])
-    let edit = Order.edit(ArgumentChange(job: fixture.id(2), arguments: #"{"n": 1}"#, place: nil))
+    let edit = Order.edit(ArgumentChange(job: fixture.id(2), arguments: ["n": 1], seen: ["n": 0], place: nil))
     for (ticket, one) in [order, edit].enumerated() {
       _ = try ledger.perform(.order(one, ticket: Int64(ticket), fixture.receipt(a, 1)))
     }
     let news = try #require(try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news)
     var orders: [Order] = []
-    for case .ordered(let placed) in news { orders.append(placed.order) }
+    for case .ordered(let placed) in news {
+      orders.append(placed.order)
+      if placed.order == edit { #expect(placed.jobs.map(\.specification.arguments) == [["n": 0]]) }
+    }
     #expect(orders == [order, edit])
 
     guard case .replace(let replacements)? = orders.first, case .edit(let change)? = orders.last else { return }
@@ -155,6 +158,10 @@ struct LedgerBehaviourTests {
     #expect(replaced.specification.replacements == ["file"] && !replaced.isBegun && replaced.place == "there")
     #expect(replaced.state == .available && replaced.name == "job1")
     #expect(admitted.last?.place == nil)
+    // The next edit comes with what this one has left, also for a lead that has just begun.
+    _ = try ledger.perform(.order(edit, ticket: 2, fixture.receipt(a, 1)))
+    let left = try fixture.load(by: b).orders.filter { $0.ticket == 2 }.flatMap(\.jobs).map(\.specification.arguments)
+    #expect(left == [["n": 1]])
 
     var last = LeadRound(floor: 0)
     last.changes = [JobChange(fixture.id(3), .deleted(name: "job3")), JobChange(fixture.id(2), .deleted(name: "job2"))]

@@ -131,11 +131,42 @@ extension SystemTests {
       while try database.run("SELECT stop FROM bobbin._run") != "interrupted" {
         try #require(ContinuousClock.now < deadline, "\(daemons[1].logText)")
       }
+      let told = try await daemons[0].tool("cancel", "x")
+      #expect(told.code != 0 && told.errors.contains(#"the job "x" is just being replaced"#), "\(told)")
       for daemon in daemons { try await daemon.kill() }
       #expect(try second.currentFiles.count == 1)
       daemons = [try await DaemonProcess.ready(roots[0]), try await DaemonProcess.ready(roots[1])]
       for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
       #expect(try number("x") == 2)
+      for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0)) }
+    }
+
+    @Test("Of two edits that come at once from two hosts none is lost without a word")
+    func editAtOnce() async throws {
+      let daemons = [try await DaemonProcess.ready(first), try await DaemonProcess.ready(second)]
+      try first.drop(
+        #"{"type": "echo", "id": "x", "notBefore": "2100-01-01T00:00:00Z", "arguments": {"n": 1}}"#, as: "x.json")
+      try await wait(for: "available", of: "x", at: daemons[1])
+      for round in 1...10 {
+        let edits = [(daemons[0], "a"), (daemons[1], "b")]
+        let told = try await withThrowingTaskGroup(of: (String, Tool).self) { group in
+          for (daemon, key) in edits {
+            group.addTask { (key, try await daemon.tool("edit", "x", "\(key)=\(round)")) }
+          }
+          return try await group.reduce(into: [String: Tool]()) { $0[$1.0] = $1.1 }
+        }
+        let text = try #require(try database.run(#"SELECT arguments FROM bobbin."Job""#))
+        let arguments = try #require(try JSONValue(parsing: Array(text.utf8)).object)
+        #expect(told.values.contains { $0.code == 0 }, "\(told)")
+        for (key, tool) in told {
+          if tool.code == 0 {
+            #expect(arguments[key] == .integer(Int64(round)), "\(told): \(text)")
+          } else {
+            #expect(tool.errors.contains("somebody else has changed the job"), "\(tool)")
+            #expect(arguments[key] != .integer(Int64(round)))
+          }
+        }
+      }
       for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0)) }
     }
 

@@ -39,7 +39,8 @@ extension JobControl {
     let state = engine.scheduler.read { schedule, _ in schedule.state(of: id) } ?? entry.state
     if state.isFinal || state == .running { throw EditRefusal.impossible(name, state) }
     if replacements.contains(id) || reverting.contains(id) { throw EditRefusal.replacing(name) }
-    let arguments = try newArguments(edit, of: id, name)
+    let earlier = try context().performAndWait { try JobSpecification(record: $0.job(with: id)) }
+    let arguments = try newArguments(edit, of: earlier, name)
     // So that no worker begins it with the old ones meanwhile.
     let suspension = state == .held ? nil : engine.scheduler.change { schedule, _ in schedule.suspend(id) }
     if state != .held && suspension == nil { throw EditRefusal.impossible(name, .running) }
@@ -54,8 +55,7 @@ extension JobControl {
   }
 
   /// The arguments after an edit, which are checked as those of a new job.
-  func newArguments(_ edit: JobEdit, of id: ManagedObjectID, _ name: String) throws -> JSONValue {
-    let earlier = try context().performAndWait { try JobSpecification(record: $0.job(with: id)) }
+  func newArguments(_ edit: JobEdit, of earlier: JobSpecification, _ name: String) throws -> JSONValue {
     if let seen = edit.seen, !seen.isEqual(to: earlier.arguments) { throw EditRefusal.changed(name) }
     let edited = try edit.arguments(from: earlier.arguments)
     let arguments =
@@ -108,13 +108,13 @@ extension EditRefusal {
       hint: "`bobbinctl submit --replace` reverts that, and begins anew with what a file says")
   }
 
-  fileprivate static func replacing(_ name: String) -> EditRefusal {
+  static func replacing(_ name: String) -> EditRefusal {
     EditRefusal(
       code: .notPossible, message: "the job \"\(displayName(name))\" is just being replaced or cancelled",
       hint: "try again in a moment")
   }
 
-  fileprivate static func changed(_ name: String) -> EditRefusal {
+  static func changed(_ name: String) -> EditRefusal {
     EditRefusal(
       code: .changed, message: "somebody else has changed the job \"\(displayName(name))\" meanwhile",
       hint: "edit it once more")

@@ -60,7 +60,8 @@ extension JobControl {
         case .impossible(let state): .impossible(state)
         case .keyTaken(let state, let owner): .keyTaken(state, owner: try context.job(with: owner).id)
         case .needed(let state, let dependent): .needed(state, by: try context.job(with: dependent).id)
-        case .begun: .impossible(.running)
+        case .begun, .changed: .impossible(.running)
+        case .replacing: .replacing
         }
       }
     }

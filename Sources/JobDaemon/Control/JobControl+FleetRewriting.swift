@@ -1,4 +1,5 @@
 import Fleet
+import JSONText
 import JobSchedule
 import Jobs
 import ObjectGraph
@@ -66,12 +67,13 @@ extension JobControl {
 
   /// Has the lead edit a job.
   func perform(_ edit: JobEdit, of id: ManagedObjectID, named name: String, on membership: Membership) throws {
-    let arguments = try newArguments(edit, of: id, name)
+    // Its record as it is now: what this host has read of it may be older than another host's edit.
+    guard let known = try membership.reader().known([name]).first(where: { $0.id == id }) else {
+      throw EditRefusal.unknown(name)
+    }
+    let earlier = try JobSpecification(known)
+    let arguments = try newArguments(edit, of: earlier, name)
     if edit.changesArguments {
-      let (earlier, spool) = try context().performAndWait { context in
-        let job = try context.job(with: id)
-        return (try JobSpecification(record: job), job.spool)
-      }
       var specification = earlier
       specification.arguments = arguments
       let place = LocalFiles(
@@ -79,10 +81,10 @@ extension JobControl {
         payloadDirectory: engine.payloadDirectory, spool: membership.spool
       ).place(of: specification)
       // Files that not all hosts see are where the job came to.
-      if let spool, spool != membership.spool, place != specification.place {
+      if let spool = known.spool, spool != membership.spool, place != specification.place {
         throw EditRefusal.elsewhere(name, spool)
       }
-      let change = ArgumentChange(job: id, arguments: arguments.serialized(), place: place)
+      let change = ArgumentChange(job: id, arguments: arguments, seen: earlier.arguments, place: place)
       try check(try membership.ask(.edit(change)), name)
     }
     guard let priority = edit.priority else { return }
@@ -97,6 +99,16 @@ extension JobControl {
     case .impossible(let state), .keyTaken(let state, _), .needed(let state, _):
       throw EditRefusal.impossible(name, state)
     case .begun: throw EditRefusal.begun(name)
+    case .replacing: throw EditRefusal.replacing(name)
+    case .changed: throw EditRefusal.changed(name)
     }
+  }
+}
+
+extension JobSpecification {
+  /// As far as an edit needs it: its type, arguments and rare keys.
+  fileprivate init(_ known: KnownJob) throws {
+    self.init(type: known.type, id: known.name, arguments: try JSONValue(parsing: known.arguments.utf8))
+    if let options = known.options { try readOptions(options) }
   }
 }
