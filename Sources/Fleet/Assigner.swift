@@ -146,10 +146,14 @@ package struct Assigner: Sendable {
       }
     }
     let old = schedule.job(job.id)
-    if schedule.closesCircle(job.name, blockers, batch: specification.batch, of: old?.id) {
-      if !isKnown { return refuse(job, "it waits for a job that waits for it") }
+    func closesCircle() -> Bool {
+      schedule.closesCircle(job.name, blockers, batch: specification.batch, of: old?.id)
+    }
+    if closesCircle() {
       // Its batch was empty when it came, and has members that wait for it.
-      blockers.removeAll { if case .batch = $0.subject { true } else { false } }
+      if isKnown { blockers.removeAll { if case .batch = $0.subject { true } else { false } } }
+      // Else all in the circle would wait for ever.
+      if !isKnown || closesCircle() { return refuse(job, "it waits for a job that waits for it") }
     }
     let oldPlace = old.flatMap(schedule.place)
     _ = schedule.replace(

@@ -34,13 +34,16 @@ package enum LedgerError: Error, Sendable, Equatable {
   case impossible(String)
   /// The fence held and an assignment was missing all the same: a contradiction, after which the host must stop.
   case contradiction
+  /// Another server answers than the one that the request goes by, and may lack what that knew: nothing was written, and the
+  /// host must stop.
+  case setBack
 }
 
 extension LedgerError {
   /// True if the same would be answered the same way.
   package var isFinal: Bool {
     switch self {
-    case .fenced, .impossible, .contradiction: true
+    case .fenced, .impossible, .contradiction, .setBack: true
     case .stale, .unavailable, .unknown: false
     }
   }
@@ -53,11 +56,15 @@ package struct Receipt: Sendable, Hashable {
   package let slot: Int
   /// Counts the slot's transactions, from 1.
   package let number: Int64
+  /// The timeline of the server by whose answers the transaction goes: another one refuses it, by ``LedgerError/setBack``.
+  /// Nil where that would lack nothing.
+  package let timeline: Int64?
 
-  package init(host: Int, slot: Int, number: Int64) {
+  package init(host: Int, slot: Int, number: Int64, timeline: Int64? = nil) {
     self.host = host
     self.slot = slot
     self.number = number
+    self.timeline = timeline
   }
 }
 
@@ -88,7 +95,7 @@ package enum LedgerRequest: Sendable {
   case outcome(of: Receipt)
   /// Becomes the lead, if the term is still that one and the lead silent; a lead that was there is fenced in the same
   /// transaction. Answered by ``LedgerReply/leads(term:)`` or ``LedgerReply/refused``.
-  case lead(after: Int64, silence: Int64, Receipt)
+  case lead(after: Int64, silence: Silence, Receipt)
   /// Deletes the inbox and reads what a schedule is made of, in one snapshot (REPEATABLE READ), so that what is
   /// committed later comes as news. Answered by ``LedgerReply/loaded(_:)``.
   case load(first: FirstJobs = FirstJobs(), Receipt)
@@ -103,13 +110,24 @@ package enum LedgerRequest: Sendable {
   /// Deletes jobs with all that is theirs, as far as they are final and not in quarantine, nobody runs them, no order to
   /// them is open, and the hosts of their spools have acted on their ends. Answered by ``LedgerReply/removed(_:)``.
   case remove([FinalJob], Receipt)
-  /// Fences a host that has been silent for so long: ends its backends; `DELETE FROM _beat WHERE seen <= now() -
-  /// silence`, which is the decision, since a beat waits for that row and then finds none; marks it lost, deletes its
+  /// Fences a host that has been silent for so long: ends its backends; `DELETE FROM _beat WHERE seen <=
+  /// now() - silence`, which is the decision, since a beat waits for that row and then finds none; marks it lost, deletes its
   /// sessions, its runs, and has their jobs wait again. Answered by ``LedgerReply/tookOver(_:)`` or ``LedgerReply/refused``.
-  case fence(host: Int, silence: Int64, Receipt)
+  case fence(host: Int, silence: Silence, Receipt)
   /// Does the same at once with whoever is alive under a root, whose lock the caller holds, and leaves connections that are
   /// idle, over which a store is still to be closed. Answered by ``LedgerReply/written``.
   case bury(root: String)
+}
+
+/// A silence for which a host is taken over.
+package struct Silence: Sendable, Equatable {
+  /// In milliseconds.
+  package let length: Int64
+  /// The server's time, in milliseconds since 1970, of the beat that has told of it, by a host who had the database meanwhile.
+  /// The time since does not count: a request can be made again behind an outage, in which everybody was silent. Nil for now.
+  package let end: Int64?
+
+  package init(_ length: Int64, until end: Int64? = nil) { (self.length, self.end) = (length, end) }
 }
 
 /// Numbers up to which a host has read what a beat tells of, and below which nothing comes late.

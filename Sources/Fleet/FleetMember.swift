@@ -46,14 +46,6 @@ package struct FleetMember: Sendable {
   /// The part of it that is being written.
   private var admitting: Intake?
 
-  private enum Candidacy: Sendable, Equatable {
-    case none
-    /// It lets others go first for a moment.
-    case waiting
-    /// It has asked the ledger, in the term after this one.
-    case asking(term: Int64)
-  }
-
   private enum Intake: Sendable {
     case jobs([FleetJob], [NumberedOrder])
     case order(Order, ticket: Int64)
@@ -153,16 +145,21 @@ package struct FleetMember: Sendable {
     case .failure(.fenced): return end(.fenced)
     case .failure(.impossible(let reason)): return end(.refused(reason))
     case .success(.beaten(let beat)):
-      let known = server ?? beat.server
+      let (known, isFirst) = (server ?? beat.server, server == nil)
       server = beat.server
       let isOther = known.timeline != beat.server.timeline
       // Runs, keys and files that it knows of may be gone, and others may get their numbers.
       if isOther && !known.isReplicated { return end(.setBack) }
+      for channel in slots.keys {
+        slots[channel]?.timeline = beat.server.isReplicated ? nil : beat.server.timeline
+      }
       if isOther { floors = BeatFloors() }
       let wasDoubtful = lease.phase(at: now.steady) != .alive
       lease.noteAnswer(toBeatSentAt: sent)
       (term, leader) = (beat.term, beat.lead)
       var actions = [next]
+      // That it has joined.
+      if isFirst { actions += hintLead() }
       actions += watch(beat, at: now)
       // A hint may have been lost.
       if beat.runCount > 0 || beat.stopCount > stopped.count || wasDoubtful || isOther { actions += read() }
@@ -180,15 +177,19 @@ package struct FleetMember: Sendable {
     let presence = lease.presence(at: now.steady)
     if lead != nil {
       let silences = beat.silences.map { (host: $0.host, time: min($0.time, presence)) }
-      lead?.suspect(silences.filter { $0.time >= times.fence }.map(\.host))
+      let silence = silence(beat)
+      lead?.suspect(silences.filter { $0.time >= times.fence }.map(\.host), silence)
       return lookAgain(silences.map(\.time).filter { $0 < times.fence }.max())
     }
     guard beat.lead != nil, let silence = beat.leadSilence.map({ min($0, presence) }) else {
       // Nobody alive leads, which is certain.
-      return stand(after: jitter)
+      return stand(after: jitter, for: self.silence(beat))
     }
-    return silence < times.fence ? lookAgain(silence) : stand(after: jitter)
+    return silence < times.fence ? lookAgain(silence) : stand(after: jitter, for: self.silence(beat))
   }
+
+  /// The silence for which hosts are taken over, as a beat tells it, which rounds its time down.
+  private func silence(_ beat: Beat) -> Silence { Silence(times.fence, until: beat.time + 1) }
 
   /// Beats once more when a silence has become too long, instead of with the next beat in turn.
   private func lookAgain(_ silence: Int64?) -> [MemberAction] {
@@ -198,19 +199,20 @@ package struct FleetMember: Sendable {
 
   private var jitter: Int64 { Int64(number) * 7 % (times.jitter + 1) }
 
-  private mutating func stand(after delay: Int64) -> [MemberAction] {
+  private mutating func stand(after delay: Int64, for silence: Silence) -> [MemberAction] {
     if candidacy != .none { return [] }
-    candidacy = .waiting
+    candidacy = .waiting(for: silence)
     return [.wake(.candidacyDue, after: delay)]
   }
 
   /// Stands for the lead. The ledger checks once more that the term is the same and the lead silent.
   private mutating func stand(at now: Moment) -> [MemberAction] {
+    guard case .waiting(let silence) = candidacy else { return [] }
     guard lead == nil, let slot = slots[.lead], slot.isIdle, lease.phase(at: now.steady) == .alive else {
       candidacy = .none
       return []
     }
-    let (term, silence) = (term, times.fence)
+    let term = term
     candidacy = .asking(term: term + 1)
     return begin(.lead) { .lead(after: term, silence: silence, $0) }
   }
@@ -277,6 +279,7 @@ package struct FleetMember: Sendable {
     case .impossible(let reason): return noteRefused(channel, reason) + goOn(channel, at: now)
     case .fenced: return end(.fenced)
     case .contradiction: return end(.contradiction)
+    case .setBack: return end(.setBack)
     case .answered(let reply): return noteWritten(channel, reply, at: now) + goOn(channel, at: now)
     case .written: return noteWritten(channel, nil, at: now) + goOn(channel, at: now)
     }

@@ -77,6 +77,8 @@ struct HostSlots: Sendable {
   /// The queues and types that have limits.
   let limited: Set<Resource.Name>
   private var hosts: [Int: Host] = [:]
+  /// The numbers of those that are gone, which are never used again: what they told of themselves before may come later.
+  private var gone: Set<Int> = []
   /// The roots of hosts that are drained, also of those that are not there.
   private var drained: Set<String> = []
   /// The hosts in the order in which they are offered jobs.
@@ -103,6 +105,7 @@ struct HostSlots: Sendable {
 
   /// Adds a host, or changes one that offers other types by now.
   mutating func join(_ number: Int, _ host: FleetHost, telling schedule: inout Schedule, at now: Moment) {
+    if gone.contains(number) { return }
     let former = hosts[number]?.needs ?? []
     if hosts[number] == nil {
       order.append(number)
@@ -131,6 +134,7 @@ struct HostSlots: Sendable {
     change(number, telling: &schedule, at: now) { $0.isMember = false }
     order.removeAll { $0 == number }
     hosts[number] = nil
+    gone.insert(number)
   }
 
   /// Notes a run of a host.

@@ -17,7 +17,7 @@ package struct Lead: Sendable {
   private var removal = Removal.none
   /// The numbers of jobs that have ended and were not told of, by their states.
   private var ends: [JobState: Int] = [:]
-  private var suspects: [Int] = []
+  private var suspects: [(host: Int, silence: Silence)] = []
   private var hasHint = true
   /// True if there are jobs that came from the ledger since the last round.
   private var hasJustRead = false
@@ -54,8 +54,10 @@ package struct Lead: Sendable {
   /// The number up to which news have been read, and nothing comes late any more.
   var newsFloor: Int64 { floor.number }
 
-  /// Notes hosts that are silent for so long that they are to be fenced.
-  mutating func suspect(_ hosts: [Int]) { for host in hosts where !suspects.contains(host) { suspects.append(host) } }
+  /// Notes hosts that are to be fenced for a silence.
+  mutating func suspect(_ hosts: [Int], _ silence: Silence) {
+    for host in hosts where !suspects.contains(where: { $0.host == host }) { suspects.append((host, silence)) }
+  }
 
   /// Has final jobs removed, as far as nothing needs their records; false if others are on their way.
   mutating func remove(_ jobs: [FinalJob]) -> Bool {
@@ -95,8 +97,7 @@ package struct Lead: Sendable {
       return .request { .load(first: first, $0) }
     }
     if let suspect = suspects.first {
-      let silence = times.fence
-      return .request { .fence(host: suspect, silence: silence, $0) }
+      return .request { .fence(host: suspect.host, silence: suspect.silence, $0) }
     }
     // Between two rounds, so that neither has changed one of these jobs without the other's knowledge.
     if case .wanted(let jobs) = removal, !isLoading, let unneeded = assigner?.unneeded(jobs) {
@@ -150,7 +151,7 @@ package struct Lead: Sendable {
       assigner?.finishReading(known: known, orders: orders)
       assigner?.takeLatecomers(limit: times.jobsAtOnce, at: now)
     case .tookOver(let lost):
-      assigner?.fence(suspects.removeFirst(), lost, at: now)
+      assigner?.fence(suspects.removeFirst().host, lost, at: now)
     case .refused:
       // It has beaten since, or is gone by another way.
       if !suspects.isEmpty { suspects.removeFirst() }

@@ -16,12 +16,16 @@ package struct WritingSlot: Sendable {
     case fenced
     /// The ledger contradicts itself.
     case contradiction
+    /// Another server has answered, which may lack what was known.
+    case setBack
   }
 
   private let host: Int
   private let life: Int64
   private var slot: Int
   private var number: Int64 = 0
+  /// See ``Receipt/timeline``.
+  var timeline: Int64?
   private var pending: LedgerRequest?
   /// True while it is being found out whether the pending request was written.
   private var isAsking = false
@@ -58,7 +62,7 @@ package struct WritingSlot: Sendable {
     return request
   }
 
-  private var receipt: Receipt { Receipt(host: host, slot: slot, number: number) }
+  private var receipt: Receipt { Receipt(host: host, slot: slot, number: number, timeline: timeline) }
 
   /// Returns what follows from an answer to the last request.
   mutating func handle(_ result: Result<LedgerReply, LedgerError>) -> Step {
@@ -86,6 +90,7 @@ package struct WritingSlot: Sendable {
       return end(.impossible(reason))
     case .failure(.fenced): return end(.fenced)
     case .failure(.contradiction): return end(.contradiction)
+    case .failure(.setBack): return end(.setBack)
     }
   }
 

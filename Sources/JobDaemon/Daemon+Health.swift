@@ -33,10 +33,13 @@ extension Daemon {
     let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
     let paused = pauses.map(\.resource.description) + pausedSchedules.map { "the schedule \"\($0)\"" }
     let held = engine.hostFaults.heldTypes.map { "the type \"\($0.type)\" is held: \($0.reason)" }
+    let short = engine.shortages.summary.map { shortage in
+      ["\(shortage.jobs == 1 ? "a job waits" : "\(shortage.jobs) jobs wait") for this host: \(shortage.reason)"]
+    }
     let troubled = hotFolders.troubled
     let copy = copier.report?.problem.map { ["the copy of the store can't be made: \($0)"] } ?? []
     return
-      ([intake] + held + copy + (paused.isEmpty ? [] : ["paused: " + paused.joined(separator: ", ")])
+      ([intake] + held + (short ?? []) + copy + (paused.isEmpty ? [] : ["paused: " + paused.joined(separator: ", ")])
       + (untakenModels.isEmpty ? [] : ["new models are not taken: \(untakenModels[0])"])
       + (troubled.isEmpty ? [] : ["hot folders with problems: " + troubled.joined(separator: ", ")]))
       .joined(separator: "; ")

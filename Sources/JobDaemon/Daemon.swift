@@ -142,9 +142,8 @@ package final class Daemon: Sendable {
       of: scheduler, main: main, occupation: occupation, writer: writer, in: membership)
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     let clock = RetentionClock(path: paths.clock, log: log)
-    let uploads = try Uploads(spool, paths, configuration: configuration, log: log)
-    self.uploads = uploads
-    failedFiles = FailedFiles(spool, configuration, clock: clock, log: log) { uploads.sweep() }
+    uploads = try Uploads(spool, paths, configuration: configuration, log: log)
+    failedFiles = FailedFiles(spool, configuration, clock: clock, log: log) { [uploads] in uploads.sweep() }
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
     releaser = Releaser(
       spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log)
@@ -163,6 +162,7 @@ package final class Daemon: Sendable {
           for type in types { schedule.setRoom(!isHeld, of: .type(type), now: now) }
         }
       },
+      shortages: HostShortages(events: events, scheduler: membership == nil ? scheduler : nil),
       payloadDirectory: paths.payload, uploads: UploadedInputs(paths.uploads),
       syncReleases: { [spool] in try spool.current.synchronize() }, log: log,
       jobLog: jobLog, meter: meter, events: events, membership: membership)
@@ -304,7 +304,7 @@ package final class Daemon: Sendable {
     hotFolders.stop()
     schedules.close()
     intake.stop()
-    engine.hostFaults.stop()
+    engine.stopTimers()
     scheduler.close()
     await workers.finish(within: limit)
     control.close()
@@ -379,7 +379,7 @@ package final class Daemon: Sendable {
     case .pausesChanged:
       schedules.notePauses()
       tellStatus()
-    case .heldTypesChanged, .hotFoldersChanged, .copyChanged: tellStatus()
+    case .hostFaultsChanged, .hotFoldersChanged, .copyChanged: tellStatus()
     case .fatal(let failure): onFatal(failure)
     }
   }
@@ -392,8 +392,8 @@ package final class Daemon: Sendable {
     control.schedule(jobs)
     for file in files where !file.replacements.isEmpty { control.replace(file) }
     control.resolveNames(of: files.flatMap(\.finished))
-    let ended = files.filter(\.isTakenUp).flatMap(\.objectIDs)
     // Afterwards, so that a file waits for a job that came with it.
+    let ended = files.filter(\.isTakenUp).flatMap(\.objectIDs)
     notices.tellAgain(of: ended) { [releaser] in files.forEach(releaser.expect) }
   }
 }

@@ -36,11 +36,17 @@ enum LedgerStatements {
   ///
   /// - Parameter failure: the error if it does not hold.
   static func fence(_ receipt: Receipt, orElse failure: StoreError.Code = .stale) -> Request {
-    Request(
+    var demands = demand("count(*) = 1", failure)
+    var values: [SQLBinding] = [.integer(receipt.host), .integer(receipt.slot), .integer(receipt.number)]
+    if let known = receipt.timeline {
+      demands = demand("\(timeline) = $4", .setBack) + ", " + demands
+      values.append(.integer(known))
+    }
+    return Request(
       """
       WITH held AS (UPDATE _session SET number = $3 WHERE host = $1 AND slot = $2 AND number = $3 - 1 RETURNING 1) \
-      SELECT \(demand("count(*) = 1", failure)) FROM held
-      """, [.integer(receipt.host), .integer(receipt.slot), .integer(receipt.number)])
+      SELECT \(demands) FROM held
+      """, values)
   }
 
   static func outcome(of receipt: Receipt) -> Request {

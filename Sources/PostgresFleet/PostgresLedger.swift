@@ -344,6 +344,7 @@ extension LedgerError {
     case .stale: self = .stale
     case .fenced: self = .fenced
     case .contradiction: self = .contradiction
+    case .setBack: self = .setBack
     default: return nil
     }
   }

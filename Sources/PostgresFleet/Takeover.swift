@@ -21,13 +21,13 @@ struct Takeover {
   static let runsPlace = 5
 
   /// One host that has been silent for so long, or else it is refused.
-  static func silent(_ host: Int, for silence: Int64, fleet: String) -> [Request] {
+  static func silent(_ host: Int, for silence: Silence, fleet: String) -> [Request] {
     let takeover = Takeover("SELECT $1::bigint", [.integer(host)], fleet: fleet)
     return takeover.requests(first: takeover.deleteBeats(silentFor: silence, "1"))
   }
 
   /// The lead, if it is alive and has been silent for so long; refused if it has not. The row of the lead is locked.
-  static func lead(silentFor silence: Int64, fleet: String) -> [Request] {
+  static func lead(silentFor silence: Silence, fleet: String) -> [Request] {
     let alive = "SELECT h.number FROM _host AS h JOIN _lead AS l ON l.host = h.number WHERE h.state = 'alive'"
     let takeover = Takeover(alive, [], fleet: fleet)
     return takeover.requests(first: takeover.deleteBeats(silentFor: silence, "(SELECT count(*) FROM (\(alive)) AS a)"))
@@ -46,13 +46,14 @@ struct Takeover {
   }
 
   /// The decision: a beat waits for its host's row, and then finds none.
-  private func deleteBeats(silentFor silence: Int64, _ expected: String) -> Request {
+  private func deleteBeats(silentFor silence: Silence, _ expected: String) -> Request {
     Request(
       """
       WITH gone AS (DELETE FROM _beat WHERE host IN (\(hosts)) \
-      AND seen <= now() - $\(values.count + 1)::bigint * interval '1 millisecond' RETURNING 1) \
+      AND seen <= least(now(), to_timestamp($\(values.count + 2)::bigint / 1000.0)) \
+      - $\(values.count + 1)::bigint * interval '1 millisecond' RETURNING 1) \
       SELECT \(LedgerStatements.demand("count(*) = \(expected)", LedgerStatements.refused)) FROM gone
-      """, values + [.integer(silence)])
+      """, values + [.integer(silence.length), silence.end.map(SQLBinding.integer) ?? .null])
   }
 
   /// The statements in this order: ending the backends frees what a silent host has locked; the host's row keeps a new

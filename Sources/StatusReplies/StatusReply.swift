@@ -48,6 +48,21 @@ package struct StatusReply: Decodable, Sendable {
     }
   }
 
+  /// Jobs that are tried again until the host has what they lack.
+  package struct Shortage: Decodable, Sendable {
+    package let jobs: Int
+    package let reason: String
+    package let since: Timestamp?
+
+    package init(jobs: Int, reason: String, since: Timestamp) {
+      (self.jobs, self.reason, self.since) = (jobs, reason, since)
+    }
+
+    fileprivate var json: JSONValue {
+      .object(["jobs": .whole(jobs), "reason": .string(reason), "since": .time(since)])
+    }
+  }
+
   /// The copy of the store for other programs.
   package struct Copy: Decodable, Sendable {
     package var path: String
@@ -85,6 +100,8 @@ package struct StatusReply: Decodable, Sendable {
   package var jobs: [String: Int]?
   package var pauses: [PauseReply.Pause]?
   package var heldTypes: [HeldType]?
+  /// Nil if no job lacks anything of the host.
+  package var shortage: Shortage?
   /// The reasons why the models in the folder were not taken at the last reload.
   package var untakenModels: [String]?
   package var refusedFiles: Int?
@@ -105,7 +122,7 @@ package struct StatusReply: Decodable, Sendable {
         .object(["count": .whole($0.count), "busy": .whole($0.busy), "abandoned": .whole($0.abandoned)])
       } ?? .null,
       "jobs": .counts(jobs ?? [:]), "pauses": .array((pauses ?? []).map(\.json)),
-      "heldTypes": .array((heldTypes ?? []).map(\.json)),
+      "heldTypes": .array((heldTypes ?? []).map(\.json)), "shortage": shortage.map(\.json) ?? .null,
       "untakenModels": .array((untakenModels ?? []).map(JSONValue.string)), "refusedFiles": .whole(refusedFiles),
       "hotFolders": hotFolders?.json ?? .null,
       "writer": writer.map {

@@ -60,6 +60,10 @@ extension StatusReply {
   func addObstacles(to list: inout FieldList) {
     for pause in pauses ?? [] { list.add("paused", pause.words, style: .bad) }
     for held in heldTypes ?? [] { list.add("held", "the type \"\(held.type)\": \(held.reason)", style: .bad) }
+    if let shortage {
+      let jobs = shortage.jobs == 1 ? "a job is" : "\(shortage.jobs) jobs are"
+      list.add("short", "\(jobs) tried again until this is mended: \(shortage.reason)", style: .bad)
+    }
     for reason in untakenModels ?? [] { list.add("models", "not taken: \(reason)", style: .bad) }
   }
 

@@ -54,7 +54,9 @@ extension FleetWorld {
     ledger.failover(losing: loss)
     for machine in machines { excuse(machine, for: duration + 4_000) }
     if !program.isReplicated { for machine in machines { machine.process?.isSetBack = true } }
-    machines[0].spool += judge.noteFailover(self)
+    let lost = judge.noteFailover(self)
+    machines[0].spool += lost
+    if !lost.isEmpty { deliver(.admit(lost), to: machines[0]) }
   }
 
   /// Has the lead remove final jobs.

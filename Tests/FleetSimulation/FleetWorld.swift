@@ -10,64 +10,6 @@ struct Violation: Error, CustomStringConvertible {
   let description: String
 }
 
-/// A machine of the simulated fleet: its spool survives the processes that run on it.
-final class Machine {
-  let number: Int
-  /// Files that were accepted, and are not in the ledger yet.
-  var spool: [FleetJob] = []
-  var process: Process?
-  /// Nothing happens in its process before that time.
-  var stoppedUntil: Int64 = 0
-  var cutUntil: Int64 = 0
-  /// The last time at which anything was wrong with it, other than with the database.
-  var lastExcuse: Int64 = 0
-  var disturbances: [(channel: Int, kind: FleetProgram.Disturbance, count: Int)] = []
-
-  init(number: Int) { self.number = number }
-}
-
-/// A daemon that runs on a machine, from its start to its end.
-final class Process {
-  let machine: Machine
-  var member: FleetMember?
-  var isDead = false
-  var timers: [MemberTimer: Int64] = [:]
-  /// The runs that workers have begun, and those whose handlers have ended.
-  var begun: Set<Run> = []
-  var ended: Set<Run> = []
-  /// The runs that wait for a worker.
-  var waiting: [Run] = []
-  /// What its runs were told.
-  var stops: [Run: JobEvent] = [:]
-  /// The runs among them of which nothing will be left.
-  var reverted: Set<Run> = []
-  var leadsSince: Int64?
-  /// True if the ledger may have lost what it goes by, and no beat has told it so yet.
-  var isSetBack = false
-
-  init(on machine: Machine) { self.machine = machine }
-}
-
-/// A request on its way to the ledger and back.
-final class Call {
-  let process: Process
-  let channel: MemberChannel
-  let request: LedgerRequest
-  let sentAt: Int64
-  var transaction: MemoryLedger.Transaction?
-  var disturbance: FleetProgram.Disturbance?
-  var isAnswered = false
-  /// The timeline of the server that has executed it.
-  var timeline: Int64?
-
-  init(_ process: Process, _ channel: MemberChannel, _ request: LedgerRequest, sentAt: Int64) {
-    self.process = process
-    self.channel = channel
-    self.request = request
-    self.sentAt = sentAt
-  }
-}
-
 /// A fleet with a virtual clock: what its hosts and their ledger do is run step by step, and judged after each.
 final class FleetWorld {
   enum Event {
@@ -120,8 +62,8 @@ final class FleetWorld {
   /// Each request takes at most 6 ms here.
   static let takeoverLimit: Int64 = 3_500 + 50 + 2 * 10 + 8 * 6 + 12
 
-  /// The same where a new lead reads jobs in parts, with a round behind each.
-  var takeoverLimit: Int64 { Self.takeoverLimit + Int64(jobs.count / times.jobsAtOnce) * (2 * 6 + times.round) }
+  /// The same where a new lead reads jobs in parts, and takes in those in parts that had to wait, with a round behind each.
+  var takeoverLimit: Int64 { Self.takeoverLimit + 2 * Int64(jobs.count / times.jobsAtOnce) * (2 * 6 + times.round) }
   /// The time from a failed attempt to the next one.
   static let retryDelay: Int64 = 300
 
@@ -225,7 +167,7 @@ final class FleetWorld {
     join(process)
   }
 
-  private func join(_ process: Process) {
+  func join(_ process: Process) {
     let machine = process.machine
     let places: Set<String> = ["place\(machine.number)"]
     send(
@@ -233,7 +175,7 @@ final class FleetWorld {
       process)
   }
 
-  private func deliver(_ event: MemberEvent, to process: Process) {
+  func deliver(_ event: MemberEvent, to process: Process) {
     guard process.member != nil, !process.isDead else { return }
     let actions = process.member?.handle(event, at: steady(of: process.machine)) ?? []
     for action in actions { perform(action, process) }
@@ -256,8 +198,8 @@ final class FleetWorld {
       enqueue(.giveBack(process, run), at: now + 1_000)
       work(process)
     case .stop(let stop):
-      // One that is to be replaced is reverted, and held; now and then that fails.
-      if stop.event == .interrupted, !random.chance(20) { process.reverted.insert(stop.run) }
+      // One that is to be replaced is reverted, and held; now and then that fails, but not for ever.
+      if stop.event == .interrupted, stop.run.attempt > 4 || !random.chance(20) { process.reverted.insert(stop.run) }
       process.stops[stop.run] = stop.event == .interrupted ? .held : stop.event
       enqueue(.finish(process, stop.run), at: now + random.time(1..<60))
     case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
@@ -319,105 +261,6 @@ final class FleetWorld {
     for transaction in ledger.open.values where transaction.host == process.member?.number {
       if transaction.nextStatement > 0 { ledger.abort(transaction) }
     }
-  }
-
-  // MARK: Requests
-
-  private func send(_ request: LedgerRequest, _ channel: MemberChannel, _ process: Process) {
-    let call = Call(process, channel, request, sentAt: steady(of: process.machine))
-    let machine = process.machine
-    if let index = machine.disturbances.firstIndex(where: { $0.channel == channel.rawValue }) {
-      call.disturbance = machine.disturbances[index].kind
-      machine.disturbances[index].count -= 1
-      if machine.disturbances[index].count == 0 { machine.disturbances.remove(at: index) }
-      machine.lastExcuse = max(machine.lastExcuse, now + 4_000)
-      noteTrouble(until: now + 4_000)
-    }
-    judge.noteSent(request, at: now)
-    switch call.disturbance {
-    case .unsent: enqueue(.answer(call, .failure(.unavailable)), at: now + random.time(5..<1_000))
-    case .late(let delay):
-      enqueue(.answer(call, .failure(.unknown)), at: now + random.time(5..<100))
-      enqueue(.execute(call), at: now + delay)
-    default: enqueue(.execute(call), at: now + random.time(1..<4))
-    }
-  }
-
-  private func execute(_ call: Call) throws {
-    if now < awayUntil || (now < call.process.machine.cutUntil && call.transaction == nil) {
-      if let transaction = call.transaction { ledger.abort(transaction) }
-      let error: LedgerError = call.transaction == nil ? .unavailable : .unknown
-      return enqueue(.answer(call, .failure(error)), at: now + random.time(5..<2_000))
-    }
-    let transaction = call.transaction ?? ledger.begin(call.request, from: call.process.member?.number ?? 0)
-    call.transaction = transaction
-    while true {
-      // The client sends the statements, so a stopped or slow one leaves its transaction open.
-      if let resumption = interruption(of: call, transaction) {
-        if resumption - transaction.start > 2_000 {
-          // The server gives up transactions that are idle for so long.
-          ledger.abort(transaction)
-          return enqueue(.answer(call, .failure(.unavailable)), at: resumption)
-        }
-        return enqueue(.execute(call), at: resumption)
-      }
-      switch ledger.step(transaction) {
-      case .more: continue
-      case .blocked:
-        if now - transaction.start < 2_000 { return enqueue(.execute(call), at: now + 7) }
-        ledger.abort(transaction)
-        return enqueue(.answer(call, .failure(.unavailable)), at: now + 1)
-      case .ended(let result):
-        if case .success(let reply) = result { try judge.judge(call, reply, in: self) }
-        return reply(to: call, result)
-      }
-    }
-  }
-
-  /// The time at which the client sends the next statement, if it does not do so now.
-  private func interruption(of call: Call, _ transaction: MemoryLedger.Transaction) -> Int64? {
-    guard transaction.nextStatement > 0, !transaction.isAborted else { return nil }
-    if case .pause(let statement, let delay) = call.disturbance, statement == transaction.nextStatement {
-      call.disturbance = nil
-      return now + delay
-    }
-    let machine = call.process.machine
-    return machine.stoppedUntil > now && !call.process.isDead ? machine.stoppedUntil : nil
-  }
-
-  private func reply(to call: Call, _ result: Result<LedgerReply, LedgerError>) {
-    call.timeline = ledger.server.timeline
-    if now < call.process.machine.cutUntil { return lose(call) }
-    switch call.disturbance {
-    case .answerLost: lose(call)
-    case .slowAnswer(let delay): enqueue(.answer(call, result), at: now + delay)
-    default: enqueue(.answer(call, result), at: now + random.time(1..<4))
-    }
-  }
-
-  private func lose(_ call: Call) { enqueue(.answer(call, .failure(.unknown)), at: now + random.time(5..<2_000)) }
-
-  private func answer(_ call: Call, _ result: Result<LedgerReply, LedgerError>) {
-    if call.isAnswered { return }
-    call.isAnswered = true
-    let process = call.process
-    // What a server has answered that is gone by now does not arrive.
-    let isOld = call.timeline.map { $0 != ledger.server.timeline } ?? false
-    let result = isOld ? .failure(.unknown) : result
-    if case .success(.beaten) = result { process.isSetBack = false }
-    guard case .join = call.request else {
-      let hasLed = process.member?.lead != nil
-      deliver(.answered(call.channel, result, sentAt: call.sentAt), to: process)
-      if !hasLed, process.member?.lead != nil { process.leadsSince = now }
-      return
-    }
-    guard case .success(.joined(let number, let time)) = result else { return join(process) }
-    let clock = FleetClock(serverTime: time, receivedAt: steady(of: process.machine))
-    process.member = FleetMember(
-      number: number, joinSentAt: call.sentAt, clock: clock, times: times, agingStep: 60_000)
-    process.machine.lastExcuse = max(process.machine.lastExcuse, now)
-    deliver(.beatDue, to: process)
-    if !process.machine.spool.isEmpty { deliver(.admit(process.machine.spool), to: process) }
   }
 
   // MARK: Faults

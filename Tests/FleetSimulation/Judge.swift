@@ -21,8 +21,14 @@ final class Judge {
   private var noted: (time: Int64, what: Impossibility)?
   private var alive: Set<Int> = []
   private var term: Int64 = 0
+  private struct Assignment: Hashable {
+    let run: Run
+    /// The host that leads, or thinks so.
+    let lead: Int
+  }
+
   /// The times at which assignments were first sent, for the rates.
-  private var sent: [Run: Int64] = [:]
+  private var sent: [Assignment: Int64] = [:]
   /// The attempts that each host has ended so far: no more jobs may wait on it than that.
   private var ends: [Int: Int] = [:]
   private var rateStarts: [Int64] = []
@@ -34,8 +40,11 @@ final class Judge {
   func note(_ what: Impossibility, at time: Int64) { noted = (time, what) }
 
   func noteSent(_ request: LedgerRequest, at time: Int64) {
-    guard case .round(let round, _) = request else { return }
-    for run in round.runs where sent[run] == nil { sent[run] = time }
+    guard case .round(let round, let receipt) = request else { return }
+    for run in round.runs {
+      let assignment = Assignment(run: run, lead: receipt.host)
+      if sent[assignment] == nil { sent[assignment] = time }
+    }
   }
 
   private func fail(_ world: FleetWorld, _ text: String) -> Violation {
@@ -47,7 +56,8 @@ final class Judge {
     term = world.ledger.lead.row(0, for: 0)?.term ?? 0
     alive = Set(world.ledger.hosts.all(for: 0).lazy.filter(\.row.isAlive).map(\.key))
     if !world.program.isReplicated { (sent, rateStarts) = ([:], []) }
-    removed = removed.filter { world.ledger.jobs.row($0, for: 0) == nil }
+    // What a standby knows nothing of, not even that it was there, somebody submits again once it is missed.
+    removed = removed.filter { world.ledger.removed.row($0, for: 0) != nil }
     let spooled = Set(world.machines.flatMap(\.spool).map(\.id))
     return accepted.filter { job in
       !spooled.contains(job.id) && !removed.contains(job.id) && world.ledger.jobs.row(job.id, for: 0) == nil
@@ -64,12 +74,12 @@ final class Judge {
     case .flush(let ended, _):
       lastEnd = world.now
       try judgeEffects(ended, world)
-    case .round(let round, let receipt): if !world.isSetBack { try judgeRound(round, receipt, world) }
+    case .round(let round, let receipt): try judgeRound(round, receipt, world)
     case .remove(let jobs, let receipt): try judgeRemoval(jobs, reply, receipt, world)
     case .join, .bury, .replaceSlot: try judgeSessions(world)
-    case .fence: try judgeTakeover(call, world)
-    case .lead:
-      try judgeTakeover(call, world)
+    case .fence(_, let silence, _): try judgeTakeover(for: silence, world)
+    case .lead(_, let silence, _):
+      try judgeTakeover(for: silence, world)
       guard case .leads(let term) = reply, term > self.term else { throw fail(world, "the term did not grow") }
       self.term = term
     default: break
@@ -121,7 +131,7 @@ final class Judge {
       if let concurrent = limit.concurrent, running[limit.key, default: 0] > concurrent {
         throw fail(world, "\(running[limit.key, default: 0]) jobs with the key \(limit.key) run")
       }
-      if let rate = limit.rate, let time = sent[run] {
+      if let rate = limit.rate, let time = sent[Assignment(run: run, lead: receipt.host)] {
         rateStarts.append(time)
         // The lead's clock goes a little faster or slower.
         let period = rate.period.milliseconds * 499 / 500
@@ -168,7 +178,7 @@ final class Judge {
   }
 
   /// Judges a takeover because of silence: the host must have stopped by itself, and for a reason of its own.
-  private func judgeTakeover(_ call: Call, _ world: FleetWorld) throws {
+  private func judgeTakeover(for silence: Silence, _ world: FleetWorld) throws {
     let before = alive
     try judgeSessions(world)
     for host in before.subtracting(alive) {
@@ -179,7 +189,7 @@ final class Judge {
       if phase == .alive, !world.isSetBack {
         throw fail(world, "host \(host) was fenced while its lease said that it may work")
       }
-      if machine.lastExcuse < world.now - world.times.fence - 1_000 {
+      if machine.lastExcuse < (silence.end ?? world.now) - world.times.fence - 1_000 {
         throw fail(world, "host \(host) was fenced though nothing was wrong with it")
       }
     }

@@ -84,6 +84,8 @@ package final class MemoryLedger: FleetLedger {
   var paused = RowTable<Resource.Name, Bool>()
   /// The attempts whose effects were committed.
   var effects = RowTable<ManagedObjectID, [Run]>()
+  /// The jobs that are not among ``jobs`` any more.
+  var removed = RowTable<ManagedObjectID, Bool>()
   /// Drawn outside of transactions, like a sequence's values.
   var lastHost = 0
   var lastNews: Int64 = 0
@@ -169,6 +171,7 @@ package final class MemoryLedger: FleetLedger {
     names.end(id, isCommitted: isCommitted)
     paused.end(id, isCommitted: isCommitted)
     effects.end(id, isCommitted: isCommitted)
+    removed.end(id, isCommitted: isCommitted)
     guard isCommitted, longestLoss > 0 else { return }
     if let old = past.lastIndex(where: { $0.time < now - longestLoss }) { past.removeFirst(old) }
     past.append((now, snapshot()))
@@ -188,12 +191,13 @@ package final class MemoryLedger: FleetLedger {
     {
       [
         unowned self, hosts, beats, sessions, lead, runs, stops, orders, answers, inbox, jobs, names, paused, effects,
-        lastNews, lastRun, runNumbers
+        removed, lastNews, lastRun, runNumbers
       ] in
       (self.hosts, self.beats, self.sessions, self.lead) = (hosts, beats, sessions, lead)
       (self.runs, self.stops, self.orders, self.answers) = (runs, stops, orders, answers)
       (self.inbox, self.jobs, self.names, self.paused) = (inbox, jobs, names, paused)
-      (self.effects, self.lastNews, self.lastRun, self.runNumbers) = (effects, lastNews, lastRun, runNumbers)
+      (self.effects, self.removed) = (effects, removed)
+      (self.lastNews, self.lastRun, self.runNumbers) = (lastNews, lastRun, runNumbers)
       self.undoAll()
     }
   }
@@ -213,5 +217,6 @@ package final class MemoryLedger: FleetLedger {
     names.undoAll()
     paused.undoAll()
     effects.undoAll()
+    removed.undoAll()
   }
 }

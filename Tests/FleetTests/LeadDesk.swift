@@ -22,7 +22,7 @@ final class LeadDesk {
       _ = try ledger.perform(.join(host))
     }
     _ = try ledger.perform(.admit(jobs, receipt(1, 1)))
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, receipt(2, 2)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), receipt(2, 2)))
     try settle()
   }
 
@@ -44,6 +44,9 @@ final class LeadDesk {
     guard case .request(let make) = lead.next(at: now) else { return }
     _ = lead.handle(try ledger.perform(make(receipt(2, 2))), at: now)
   }
+
+  /// Has the lead take a host over before anything else.
+  func suspect(_ host: Int) { lead.suspect([host], Silence(0)) }
 
   /// Another lead takes its place, and reads everything.
   func replaceLead() throws {

@@ -25,7 +25,7 @@ import Testing
         _ = try ledger.perform(.admit([job], receipt(1)))
         ledger.now += 1
       }
-      _ = try ledger.perform(.lead(after: 0, silence: 3_500, receipt(2)))
+      _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), receipt(2)))
     }
 
     func receipt(_ slot: Int) -> Receipt {
@@ -157,6 +157,21 @@ import Testing
     #expect(try fleet.settle().sorted() == [3, 4, 5, 6, 7, 11])
     #expect([8, 9, 10, 12].map { fleet.job($0)?.state } == [.cancelled, .cancelled, .cancelled, .cancelled])
     #expect(fleet.ledger.answers.all(for: 0).map(\.row.content) == [.outcomes([.done])])
+  }
+
+  @Test("has no jobs wait for each other in a circle that nobody has seen, but opens one that a batch has closed since")
+  func circles() throws {
+    // 2 waits for 1, which waits for the batch, of which 4 waits for 2. Of the others, 7 came when its batch was empty.
+    let fleet = try Fleet([
+      Self.job(4) { ($0.after, $0.batch) = (["job2"], "b") }, Self.job(1) { $0.afterBatch = "b" },
+      Self.job(2) { ($0.after, $0.afterBatch) = (["job1"], "b") }, Self.job(7) { $0.afterBatch = "c" },
+      Self.job(8) { ($0.after, $0.batch) = (["job7"], "c") },
+    ])
+    #expect(try fleet.settle().sorted() == [1, 7])
+    #expect([2, 4].map { fleet.job($0)?.state } == [.cancelled, .cancelled])
+    try fleet.end(7, .succeeded)
+    fleet.noteHint()
+    #expect(try fleet.settle() == [8])
   }
 
   @Test("obeys orders when it has all jobs, and goes by their rows of then")

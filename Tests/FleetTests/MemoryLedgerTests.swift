@@ -21,7 +21,7 @@ struct MemoryLedgerTests {
     run = Run(job: id, host: 1, attempt: 1)
     let job = FleetJob(id: id, name: "j", specification: JobSpecification(type: "work"), created: 0)
     _ = try ledger.perform(.admit([job], Self.receipt(1, 1, 1)))
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, Self.receipt(2, 2, 1)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), Self.receipt(2, 2, 1)))
     _ = try ledger.perform(.round(LeadRound(floor: 0, runs: [run]), Self.receipt(2, 2, 2)))
     ledger.now = 10_000
   }
@@ -34,7 +34,7 @@ struct MemoryLedgerTests {
     .flush([EndedRun(run: run, event: .succeeded)], Self.receipt(1, 0, 1))
   }
 
-  private var takeover: LedgerRequest { .fence(host: 1, silence: 3_500, Self.receipt(2, 2, 3)) }
+  private var takeover: LedgerRequest { .fence(host: 1, silence: Silence(3_500), Self.receipt(2, 2, 3)) }
 
   private func effectCount() -> Int { ledger.effects.row(run.job, for: 0)?.count ?? 0 }
 
@@ -144,7 +144,7 @@ struct MemoryLedgerTests {
 
   @Test("Of two candidates one leads, and the other is refused")
   func candidates() throws {
-    guard case .refused = try ledger.perform(.lead(after: 0, silence: 3_500, Self.receipt(1, 2, 1))) else {
+    guard case .refused = try ledger.perform(.lead(after: 0, silence: Silence(3_500), Self.receipt(1, 2, 1))) else {
       Issue.record("two lead in one term")
       return
     }

@@ -41,6 +41,27 @@ struct OtherServerTests {
     #expect(readFrom(actions) == 0)
   }
 
+  @Test("Its writes say which server they go by, unless a standby was waited for; refused by another one, it ends")
+  mutating func writes() throws {
+    func receipt(_ actions: [MemberAction]) throws -> Receipt {
+      let orders = actions.lazy.compactMap { action -> Receipt? in
+        if case .send(.order(_, _, let receipt), .intake) = action { receipt } else { nil }
+      }
+      return try #require(orders.first)
+    }
+    _ = beat(7, isReplicated: true, at: 700)
+    #expect(try receipt(member.handle(.order(.pause(.queue("q"), true), ticket: 1), at: 710)).timeline == nil)
+    _ = member.handle(.answered(.intake, .success(.written), sentAt: 710), at: 720)
+    _ = beat(7, isReplicated: false, at: 1_400)
+    #expect(try receipt(member.handle(.order(.pause(.queue("q"), false), ticket: 2), at: 1_410)).timeline == 7)
+    guard case .end(.setBack)? = member.handle(.answered(.intake, .failure(.setBack), sentAt: 1_410), at: 1_420).first
+    else {
+      Issue.record("it goes on")
+      return
+    }
+    #expect(member.handle(.beatDue, at: 2_100).isEmpty)
+  }
+
   @Test("It ends where none was: what it goes by may be gone, and its numbers somebody else's")
   mutating func notReplicated() {
     _ = beat(1, isReplicated: false, at: 700)

@@ -179,4 +179,31 @@ struct HostFaultTests {
     for (gap, least) in zip(gaps, [20, 40, 50, 50]) { #expect(gap >= .milliseconds(least)) }
     try await fixture.stop()
   }
+
+  @Test("Jobs that are tried again for what the host lacks are told until each works, fails otherwise or is cancelled")
+  func shortages() async throws {
+    let isShort = Mutex(true)
+    let handler = ScriptedHandler("program", hasOutsideEffects: false) { execution in
+      if execution.jobID == "b", !isShort.withLock({ $0 }) { throw JobFailure("it is bad") }
+      guard isShort.withLock({ $0 }) else { return .null }
+      var failure = JobFailure("there is no room for \(execution.jobID)", isPermanent: false)
+      failure.isShortage = true
+      throw failure
+    }
+    let fixture = try DaemonFixture("[Jobs]\nBackoffBaseSec=1h\nBackoffLimitSec=1h", handlers: [handler])
+    try fixture.start()
+    let ids = try fixture.submit(
+      #"{"jobs": [{"type": "program", "id": "a"}, {"type": "program", "id": "b"}, {"type": "program", "id": "c"}]}"#)
+    let shortages = fixture.daemon.engine.shortages
+    try await withTimeout { while shortages.summary?.jobs != 3 { await Task.yield() } }
+    #expect(shortages.summary?.reason.hasPrefix("there is no room for ") == true)
+    #expect(fixture.daemon.statusText.hasPrefix("taking jobs; 3 jobs wait for this host: there is no room for "))
+    #expect(try await fixture.perform(.cancel(reason: "enough"), on: "c") == .done)
+    #expect(shortages.summary?.jobs == 2)
+    isShort.withLock { $0 = false }
+    for id in ["a", "b"] { #expect(try await fixture.perform(.retry, on: id) == .done) }
+    try await fixture.waitForRelease(of: ids)
+    #expect(shortages.summary == nil && fixture.daemon.statusText == "taking jobs")
+    try await fixture.stop()
+  }
 }

@@ -26,14 +26,29 @@ struct FenceTests {
     run = Run(job: id, host: 1, attempt: 1)
     let job = FleetJob(id: id, name: "j", specification: JobSpecification(type: "work"), created: 0)
     _ = try lead.perform(.admit([job], Receipt(host: 1, slot: 1, number: 1)))
-    _ = try lead.perform(.lead(after: 0, silence: 3_500, Receipt(host: 2, slot: 2, number: 1)))
+    _ = try lead.perform(.lead(after: 0, silence: Silence(3_500), Receipt(host: 2, slot: 2, number: 1)))
     _ = try lead.perform(.round(LeadRound(floor: 0, runs: [run]), Receipt(host: 2, slot: 2, number: 2)))
     try fixture.run("UPDATE _beat SET seen = seen - interval '10 s' WHERE host = 1")
   }
 
+  @Test("What goes by what another server knew is refused, with nothing written, and what goes by this one is not")
+  func otherServer() throws {
+    let timeline = try #require(
+      Int64(try fixture.run("SELECT timeline_id FROM pg_control_checkpoint()") ?? ""))
+    func round(_ number: Int64, by timeline: Int64) -> LedgerRequest {
+      .round(
+        LeadRound(floor: 0, stops: [RunStop(run: run, event: .held, reason: nil)]),
+        Receipt(host: 2, slot: 2, number: number, timeline: timeline))
+    }
+    #expect(throws: LedgerError.setBack) { try lead.perform(round(3, by: timeline + 1)) }
+    #expect(try fixture.run("SELECT count(*) FROM _run WHERE stop IS NOT NULL") == "0")
+    _ = try lead.perform(round(3, by: timeline))
+    #expect(try fixture.run("SELECT count(*) FROM _run WHERE stop IS NOT NULL") == "1")
+  }
+
   private var ended: [EndedRun] { [EndedRun(run: run, event: .succeeded)] }
   private var receipt: Receipt { Receipt(host: 1, slot: 0, number: 1) }
-  private var takeover: LedgerRequest { .fence(host: 1, silence: 3_500, Receipt(host: 2, slot: 2, number: 3)) }
+  private var takeover: LedgerRequest { .fence(host: 1, silence: Silence(3_500), Receipt(host: 2, slot: 2, number: 3)) }
 
   /// The statements of a flush, one by one.
   private var flush: [Request] {

@@ -48,7 +48,7 @@ struct HostRemovalTests {
       job(1, place: nil), job(2, place: "elm:/spool"), job(3, place: "gpu at elm:/spool"), job(4, place: "gpu"),
     ]
     _ = try ledger.perform(.admit(jobs, receipt(gone, 1)))
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, receipt(other, 2)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), receipt(other, 2)))
     _ = try ledger.perform(.load(receipt(other, 2)))
   }
 

@@ -38,7 +38,7 @@ struct HotTableTests {
         throw LedgerError.contradiction
       }
       self.number = number
-      _ = try ledger.perform(.lead(after: 0, silence: 3_500, try receipt(2)))
+      _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), try receipt(2)))
       _ = try ledger.perform(.load(try receipt(2)))
     }
 

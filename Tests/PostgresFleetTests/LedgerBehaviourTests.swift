@@ -90,7 +90,7 @@ struct LedgerBehaviourTests {
     repeated = FleetJob(id: repeated.id, name: "job1", specification: repeated.specification, created: 0)
     #expect(try ledger.perform(.admit([repeated, try fixture.job(5)], fixture.receipt(a, 1))).isWritten)
     #expect(try ledger.perform(.admit([repeated], fixture.receipt(a, 1))).isWritten)
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), fixture.receipt(b, 2)))
     let news = try #require(try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news)
     var admitted: [[Int64]] = []
     for case .admitted(let jobs, let known) in news {
@@ -116,7 +116,7 @@ struct LedgerBehaviourTests {
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
     let jobs = try (1...3).map { key in try fixture.job(key) { $0.arguments = ["n": 0] } }
     _ = try ledger.perform(.admit(jobs, fixture.receipt(a, 1)))
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), fixture.receipt(b, 2)))
     _ = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2)))
     let late = Date(timeIntervalSince1970: 1_900_000_000.125)
     var new = JobSpecification(type: "other", queue: "slow", priority: 9, maxAttempts: 4)
@@ -183,7 +183,7 @@ struct LedgerBehaviourTests {
     let fixture = try LedgerFixture(kind)
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
     _ = try ledger.perform(.admit([try fixture.job(3), try fixture.job(4)], fixture.receipt(a, 1)))
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), fixture.receipt(b, 2)))
     let targets = [3, 4, 99].map { Order.Target(fixture.id($0), attempts: Int($0)) }
     let orders: [Order] = [
       .pause(.queue("q"), true), .pause(.everything, true), .pause(.queue("q"), true), .pause(.everything, false),
@@ -312,9 +312,9 @@ struct LedgerBehaviourTests {
     // A repetition that comes late does not set the number back.
     #expect(try ledger.perform(.replaceSlot(host: a, old: 0, new: 3)).isWritten)
     #expect(try ledger.perform(.outcome(of: Receipt(host: a, slot: 3, number: 1))).isOutcomeWritten == true)
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), fixture.receipt(b, 2)))
     try fixture.pass(4_000)
-    #expect(try ledger.perform(.fence(host: a, silence: 3_500, fixture.receipt(b, 2))).lost == [])
+    #expect(try ledger.perform(.fence(host: a, silence: Silence(3_500), fixture.receipt(b, 2))).lost == [])
     #expect(throws: LedgerError.fenced) { try ledger.perform(.replaceSlot(host: a, old: 3, new: 6)) }
   }
 
@@ -339,15 +339,16 @@ struct LedgerBehaviourTests {
     let fixture = try LedgerFixture(kind)
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
     let candidate = fixture.receipt(a, 2)
-    #expect(try ledger.perform(.lead(after: 1, silence: 3_500, candidate)).isRefused)
-    guard case .leads(term: 1) = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2))) else {
+    #expect(try ledger.perform(.lead(after: 1, silence: Silence(3_500), candidate)).isRefused)
+    guard case .leads(term: 1) = try ledger.perform(.lead(after: 0, silence: Silence(3_500), fixture.receipt(b, 2)))
+    else {
       Issue.record("nobody leads")
       return
     }
     for term: Int64 in [0, 1] {
-      #expect(try ledger.perform(.lead(after: term, silence: 3_500, candidate)).isRefused)
+      #expect(try ledger.perform(.lead(after: term, silence: Silence(3_500), candidate)).isRefused)
     }
-    #expect(try ledger.perform(.lead(after: 1, silence: 0, fixture.receipt(b, 2))).isRefused)
+    #expect(try ledger.perform(.lead(after: 1, silence: Silence(0), fixture.receipt(b, 2))).isRefused)
     let run = Run(job: fixture.id(1), host: b, attempt: 1)
     _ = try ledger.perform(.admit([try fixture.job(1)], fixture.receipt(a, 1)))
     // A refused request has used no number.
@@ -355,7 +356,7 @@ struct LedgerBehaviourTests {
     #expect(try ledger.perform(.round(LeadRound(floor: 0, runs: [run]), next)).news?.count == 3)
     try fixture.pass(4_000)
     _ = try ledger.perform(.beat(host: a))
-    guard case .leads(term: 2) = try ledger.perform(.lead(after: 1, silence: 3_500, candidate)) else {
+    guard case .leads(term: 2) = try ledger.perform(.lead(after: 1, silence: Silence(3_500), candidate)) else {
       Issue.record("a silent lead stays")
       return
     }
@@ -374,12 +375,13 @@ struct LedgerBehaviourTests {
   func buriedLead(_ kind: LedgerKind) throws {
     let fixture = try LedgerFixture(kind)
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), fixture.receipt(b, 2)))
     #expect(try ledger.perform(.bury(root: "b")).isWritten)
     #expect(try ledger.perform(.bury(root: "nobody")).isWritten)
     let beat = try #require(try ledger.perform(.beat(host: a)).beat)
     #expect(beat.lead == b && beat.leadSilence == nil)
-    guard case .leads(term: 2) = try ledger.perform(.lead(after: 1, silence: 3_500, fixture.receipt(a, 2))) else {
+    guard case .leads(term: 2) = try ledger.perform(.lead(after: 1, silence: Silence(3_500), fixture.receipt(a, 2)))
+    else {
       Issue.record("nobody leads")
       return
     }
@@ -445,15 +447,17 @@ struct LedgerBehaviourTests {
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
     let runs = try fixture.assign([1, 2])
     let receipt = fixture.receipt(b, 2)
-    #expect(try ledger.perform(.fence(host: a, silence: 3_500, receipt)).isRefused)
+    #expect(try ledger.perform(.fence(host: a, silence: Silence(3_500), receipt)).isRefused)
     try fixture.pass(4_000)
     _ = try ledger.perform(.beat(host: a))
-    #expect(try ledger.perform(.fence(host: a, silence: 3_500, receipt)).isRefused)
+    #expect(try ledger.perform(.fence(host: a, silence: Silence(3_500), receipt)).isRefused)
     #expect(try fixture.runs(of: a) == runs)
     try fixture.pass(4_000)
-    #expect(try ledger.perform(.fence(host: a, silence: 3_500, receipt)).lost == runs)
+    // It has beaten since that silence was told of.
+    #expect(try ledger.perform(.fence(host: a, silence: Silence(3_500, until: 1), receipt)).isRefused)
+    #expect(try ledger.perform(.fence(host: a, silence: Silence(3_500), receipt)).lost == runs)
     let next = fixture.receipt(b, 2)
-    #expect(try ledger.perform(.fence(host: a, silence: 3_500, next)).isRefused)
+    #expect(try ledger.perform(.fence(host: a, silence: Silence(3_500), next)).isRefused)
     #expect(throws: LedgerError.fenced) { try ledger.perform(.beat(host: a)) }
     #expect(throws: LedgerError.stale) { try ledger.perform(.admit([try fixture.job(9)], fixture.receipt(a, 1))) }
     guard case .loaded(let state) = try ledger.perform(.load(next)) else { return }

@@ -119,7 +119,7 @@ private final class RandomHistory {
     case ..<64: return .outcome(of: receipt(random.number(0..<3)))
     case ..<70:
       let term = memory.lead.row(0, for: 0)?.term ?? 0
-      return .lead(after: term + (random.chance(90) ? 0 : 1), silence: silence(), receipt(2))
+      return .lead(after: term + (random.chance(90) ? 0 : 1), silence: Silence(silence()), receipt(2))
     case ..<74:
       // Ages are not alike: either they count alone, or nothing beside a priority.
       let first = FirstJobs(random.number(0..<6), agingStep: random.chance(50) ? 0 : 100_000_000_000)
@@ -128,7 +128,7 @@ private final class RandomHistory {
     case ..<76: return .loadRest(names: ["job\(random.number(0..<40))", "job\(random.number(0..<40))"], receipt(2))
     case ..<90: return .round(newRound(), receipt(2))
     case ..<92: return .remove(someFinalJobs(), receipt(2))
-    case ..<97: return .fence(host: host, silence: silence(), receipt(2))
+    case ..<97: return .fence(host: host, silence: Silence(silence()), receipt(2))
     default: return .bury(root: "root\(random.number(0..<4))")
     }
   }

@@ -148,7 +148,7 @@ final class LedgerFixture {
   /// Has a host lead, loads, and assigns jobs to `a`.
   func assign(_ keys: [Int64], admitting isAdmitting: Bool = true) throws -> [Run] {
     if isAdmitting { _ = try ledger.perform(.admit(try keys.map { try job($0) }, receipt(a, 1))) }
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, receipt(b, 2)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), receipt(b, 2)))
     let runs = keys.map { Run(job: id($0), host: a, attempt: 1) }
     _ = try ledger.perform(.round(LeadRound(floor: 0, runs: runs), receipt(b, 2)))
     return runs

@@ -89,7 +89,7 @@ struct LedgerFormatTests {
     let newer = try fixture.fleet(of: Self.new)
     let ash = (try Self.join("ash:/spool", fixture.fleet), try fixture.fleet.ledger("ash"))
     let birch = (try Self.join("birch:/spool", newer), try newer.ledger("birch"))
-    _ = try ash.1.perform(.lead(after: 0, silence: 3_500, receipt(ash.0, 2)))
+    _ = try ash.1.perform(.lead(after: 0, silence: Silence(3_500), receipt(ash.0, 2)))
     try work(1, at: birch, lead: ash)
     let overview = try ash.1.overview()
     #expect(overview.format == Self.first && overview.hosts.map(\.release) == ["0.0", "0.1"])
@@ -112,7 +112,7 @@ struct LedgerFormatTests {
     #expect(try format() == 1 && fixture.run("SELECT count(later) FROM _inbox") == "0")
 
     // Who was there goes on, on the same connections.
-    _ = try birch.1.perform(.lead(after: 1, silence: 3_500, receipt(birch.0, 2)))
+    _ = try birch.1.perform(.lead(after: 1, silence: Silence(3_500), receipt(birch.0, 2)))
     try work(2, at: birch, lead: birch)
     #expect(try birch.1.overview().format == Self.first + 1)
     let again = try newer.finishUpgrade(isTrial: false)

@@ -32,7 +32,7 @@ struct LostAnswerTests {
     run = Run(job: id, host: 1, attempt: 1)
     let job = FleetJob(id: id, name: "j", specification: JobSpecification(type: "work"), created: 0)
     _ = try direct.perform(.admit([job], Receipt(host: 1, slot: 1, number: 1)))
-    _ = try direct.perform(.lead(after: 0, silence: 3_500, Receipt(host: 1, slot: 2, number: 1)))
+    _ = try direct.perform(.lead(after: 0, silence: Silence(3_500), Receipt(host: 1, slot: 2, number: 1)))
     _ = try direct.perform(.round(LeadRound(floor: 0, runs: [run]), Receipt(host: 1, slot: 2, number: 2)))
   }
 

@@ -41,7 +41,7 @@ struct StoreParticipantTests {
       FleetJob(id: $0.job, name: "job\($0.job.key)", specification: JobSpecification(type: "work"), created: 0)
     }
     _ = try ledger.perform(.admit(jobs, Receipt(host: 1, slot: 1, number: 1)))
-    _ = try ledger.perform(.lead(after: 0, silence: 3_500, Receipt(host: 2, slot: 2, number: 1)))
+    _ = try ledger.perform(.lead(after: 0, silence: Silence(3_500), Receipt(host: 2, slot: 2, number: 1)))
     _ = try ledger.perform(.round(LeadRound(floor: 0, runs: runs), Receipt(host: 2, slot: 2, number: 2)))
     coordinator = PersistentStoreCoordinator(model: fixture.model)
     try coordinator.open(.postgresql(url: fixture.database.url))
@@ -52,7 +52,7 @@ struct StoreParticipantTests {
 
   private func takeOver() throws {
     try fixture.run("UPDATE _beat SET seen = seen - interval '10 s' WHERE host = 1")
-    _ = try ledger.perform(.fence(host: 1, silence: 3_500, Receipt(host: 2, slot: 2, number: 3)))
+    _ = try ledger.perform(.fence(host: 1, silence: Silence(3_500), Receipt(host: 2, slot: 2, number: 3)))
   }
 
   /// Changes jobs in a context, and saves that.

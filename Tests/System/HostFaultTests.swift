@@ -65,6 +65,13 @@ extension SystemTests {
       }
       let why = try await daemon.get("/v1/jobs/p")
       #expect(why["state"]?.string != "discarded")
+      let reason = "the mount at \(folder) is read-only for the daemon"
+      try await daemon.wait { $0.managerStatus?.contains("taking jobs; a job waits for this host: ") == true }
+      #expect(daemon.managerStatus?.contains(reason) == true)
+      let shortage = try await daemon.get("/v1/status")["shortage"]
+      #expect(shortage?["jobs"]?.integer == 1 && shortage?["reason"]?.string?.contains(reason) == true)
+      let told = try await daemon.tool("status").output
+      #expect(told.contains("a job is tried again until this is mended: ") && told.contains(reason), "\(told)")
       // Others are not concerned.
       try root.drop(
         #"{"type": "image.encode", "id": "q", "arguments": {"input": "in.jpg", "outputs": [{"path": "q.png"}]}}"#,
@@ -76,6 +83,8 @@ extension SystemTests {
       try #require(mending.code == 0, "\(mending.errors)")
       try await daemon.waitUntilSpoolIsEmpty()
       #expect(try await root.sql("SELECT state FROM Job WHERE id = 'p'") == "completed")
+      #expect(daemon.managerStatus == "taking jobs")
+      #expect(try await daemon.get("/v1/status")["shortage"] == .null)
       #expect(FileManager.default.fileExists(atPath: folder + "/o.png"))
       #expect(try await daemon.stop() == .exited(code: 0))
     }

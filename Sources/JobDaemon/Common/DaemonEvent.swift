@@ -48,8 +48,8 @@ enum DaemonEvent: Sendable {
   case endedInFleet([JobState: Int])
   /// The membership: operators have paused or resumed something, on whichever host.
   case pausesChanged
-  /// The faults of this host: types are held for them, or tried again.
-  case heldTypesChanged
+  /// The faults of this host: types are held for them, or tried again, or jobs wait for what it lacks.
+  case hostFaultsChanged
   /// The hot folders: one has a problem, or none any more.
   case hotFoldersChanged
   /// The schedules: moments of one have passed, and nothing fired.

@@ -121,7 +121,7 @@ final class HostFaults: Sendable {
         fields: [("JOB_TYPE", type)])
     }
     guard isChange else { return true }
-    events.send(.heldTypesChanged)
+    events.send(.hostFaultsChanged)
     if let path = fault.awaited { watch(for: path, of: type) }
     return true
   }
@@ -191,6 +191,6 @@ final class HostFaults: Sendable {
       setHeld(false, held)
       return !held.isEmpty
     }
-    if hasChanged { events.send(.heldTypesChanged) }
+    if hasChanged { events.send(.hostFaultsChanged) }
   }
 }

@@ -14,6 +14,7 @@ struct JobEngine: Sendable {
   let flusher: Flusher
   let waiters: ReleaseWaiters
   let hostFaults: HostFaults
+  let shortages: HostShortages
   let payloadDirectory: String
   let uploads: UploadedInputs
   /// Makes the removals of released files durable.
@@ -30,6 +31,12 @@ struct JobEngine: Sendable {
 
   /// This moment for records: in a fleet by its database's clock, so that all hosts agree on what is due.
   var date: Date { membership.map { Date(timeIntervalSince1970: Double($0.now.wall) / 1000) } ?? Date() }
+
+  /// Drops the timers of what this host lacks, which is not tried again.
+  func stopTimers() {
+    hostFaults.stop()
+    shortages.stop()
+  }
 
   /// Logs the error that made an operation fail; an I/O error of the store ends the daemon, since none of its reads or
   /// writes can be relied on any more.

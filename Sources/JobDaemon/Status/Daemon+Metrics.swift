@@ -42,6 +42,9 @@ extension Daemon {
     text.gauge(
       "bobbin_held_types", "Types that are held, since a fault of this host keeps their jobs from running.",
       value: Double(engine.hostFaults.heldTypes.count))
+    text.gauge(
+      "bobbin_jobs_short", "Jobs that are tried again until this host has what they lack, such as space on a disk.",
+      value: Double(engine.shortages.summary?.jobs ?? 0))
   }
 
   /// The unfinished jobs, by type and by queue.

@@ -25,6 +25,9 @@ extension Daemon {
     reply.heldTypes = engine.hostFaults.heldTypes.map {
       .init(type: $0.type, reason: $0.reason, since: Timestamp($0.since))
     }
+    reply.shortage = engine.shortages.summary.map {
+      .init(jobs: $0.jobs, reason: $0.reason, since: Timestamp($0.since))
+    }
     reply.untakenModels = untakenModels
     reply.refusedFiles = intake.fileCounts.refused
     reply.hotFolders = StatusReply.HotFolders(hotFolders.overview)

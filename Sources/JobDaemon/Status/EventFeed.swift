@@ -316,7 +316,7 @@ final class EventFeed: Sendable {
   private var statusData: [UInt8] {
     let status = daemon.statusReply().json.object ?? [:]
     var part = JSONObject()
-    for key in ["state", "jobs", "pauses", "workers", "heldTypes"] { part[key] = status[key] }
+    for key in ["state", "jobs", "pauses", "workers", "heldTypes", "shortage"] { part[key] = status[key] }
     return JSONValue.object(part).serializedBytes()
   }
 }

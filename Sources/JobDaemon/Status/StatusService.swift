@@ -19,7 +19,7 @@ package final class StatusService: Sendable {
   /// Queues for submissions, which wait for the disk.
   private let queues = WorkQueues(label: "submissions", count: 4)
   /// Queues for those whose files are copied first, so that large ones keep nobody else waiting.
-  private let copies = WorkQueues(label: "copies", count: 2)
+  private let copies = WorkQueues(label: "copies", count: 4)
   /// Queues for looks at paths, which wait for file systems that may not answer.
   let pathQueues = WorkQueues(label: "paths", count: 2)
   /// The queue of the ends of times for counting.
@@ -32,10 +32,12 @@ package final class StatusService: Sendable {
   private let waits = WaitingClients()
   let objectReads = ObjectReads()
   /// Turns for reading the store; the owner has turns of its own, which nobody else uses.
-  private let turns = ReplyTurns(total: 8, perUser: 2)
-  private let ownerTurns = ReplyTurns(total: 8, perUser: 8)
+  private let turns = ClientTurns(total: 8, perUser: 2)
+  private let ownerTurns = ClientTurns(total: 8, perUser: 8)
   /// Turns for exports, which last as long as their clients read.
-  private let exportTurns = ReplyTurns(total: 8, perUser: 4)
+  private let exportTurns = ClientTurns(total: 8, perUser: 4)
+  /// Turns for copies, which last as long as the disks take.
+  private let copyTurns = ClientTurns(total: 4, perUser: 2)
   let memberGroup: @Sendable () -> UInt32?
   let gate: AccessGate
   private let changeLog: ChangeLog
@@ -200,13 +202,13 @@ package final class StatusService: Sendable {
   }
 
   func acquireTurn(
-    _ client: HTTPClient, _ responder: HTTPResponder, start: @escaping @Sendable (ReplyTurns.Turn) -> Void
+    _ client: HTTPClient, _ responder: HTTPResponder, start: @escaping @Sendable (ClientTurns.Turn) -> Void
   ) {
     (isOwner(client) ? ownerTurns : turns).acquire(for: client.account, responder, start)
   }
 
   func acquireExportTurn(
-    _ client: HTTPClient, _ responder: HTTPResponder, start: @escaping @Sendable (ReplyTurns.Turn) -> Void
+    _ client: HTTPClient, _ responder: HTTPResponder, start: @escaping @Sendable (ClientTurns.Turn) -> Void
   ) {
     exportTurns.acquire(for: client.account, responder, start)
   }
@@ -255,10 +257,9 @@ package final class StatusService: Sendable {
     // The reply has its own deadline; the wait ends before it.
     return .later(within: (wait ?? .zero) + (request.sink == nil && open == nil ? .seconds(60) : Self.linesTimeout)) {
       responder in
-      let queues = submission.needsCopy ? self.copies : self.queues
-      guard wait != nil else { return queues.async { self.accept(submission, nil, responder: responder) } }
+      guard wait != nil else { return self.begin(submission, nil, responder: responder) }
       guard let place = self.enterWaits(request.client, responder) else { return }
-      queues.async { self.accept(submission, place, responder: responder) }
+      self.begin(submission, place, responder: responder)
     }
   }
 
@@ -273,6 +274,17 @@ package final class StatusService: Sendable {
         503, code: "busy", message: "too many clients are already waiting for jobs",
         hint: "submit without waiting, or raise [Status] MaxConnectionsPerUser or MaxConnections"))
     return nil
+  }
+
+  /// Has a submission accepted on another thread, after those before it whose files are copied, if it has such files.
+  private func begin(_ submission: Submission, _ place: WaitingClients.Place?, responder: HTTPResponder) {
+    guard submission.needsCopy else {
+      return queues.async { self.accept(submission, place, responder: responder) }
+    }
+    copyTurns.acquire(for: submission.client.account, responder) { turn in
+      // There are as many queues as turns.
+      self.copies.async { withExtendedLifetime(turn) { self.accept(submission, place, responder: responder) } }
+    }
   }
 
   private func accept(_ submission: Submission, _ place: WaitingClients.Place?, responder: HTTPResponder) {

@@ -70,6 +70,7 @@ final class AttemptRecorder: Sendable {
       try context.save()
     }
     engine.hostFaults.noteWork(of: attempt.specification.type, by: objectID)
+    engine.shortages.clear(objectID)
     let lost = engine.scheduler.end(job, .succeeded)
     let ended = attempt.ended(at: now, result: text)
     engine.meter.noteAttempt(of: attempt.specification.type, taking: ended.seconds, isRetried: false)
@@ -111,7 +112,10 @@ final class AttemptRecorder: Sendable {
     } catch {
       engine.report(error, "the record of a job can't be read")
     }
-    await finish(job, attempt, verdict: Verdict(error, circumstances), on: executor)
+    let verdict = Verdict(error, circumstances)
+    // Of a fault for which the type is held people are told already.
+    if error is HostFault { engine.shortages.clear(objectID) } else { engine.shortages.note(verdict, of: objectID) }
+    await finish(job, attempt, verdict: verdict, on: executor)
   }
 
   /// Ends an attempt that did not succeed: the handler's changes are dropped with its context.

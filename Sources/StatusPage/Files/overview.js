@@ -52,6 +52,8 @@ function troubles(status) {
   if (status.state === 'database-away') found.push(`The fleet's database has not answered since ${status.databaseAwaySince}: files in new/ wait, and running jobs go on.`)
   if (status.writer.lastError) found.push(`The last flush failed: ${status.writer.lastError}`)
   for (const held of status.heldTypes ?? []) found.push(`Jobs of the type ${held.type} are held: ${held.reason}`)
+  const short = status.shortage
+  if (short) found.push(`${short.jobs === 1 ? 'A job is' : `${short.jobs} jobs are`} tried again until this is mended: ${short.reason}`)
   for (const reason of status.untakenModels ?? []) found.push(`The models were not taken: ${reason}`)
   if (status.copy?.problem) found.push(`The copy of the store could not be made: ${status.copy.problem}`)
   for (const name of status.hotFolders?.troubled ?? []) found.push(`The hot folder ${name} has a problem; the schedules' view tells which.`)
