@@ -111,7 +111,11 @@ package struct Assigner: Sendable {
   package mutating func fence(_ host: Int, _ lost: [Run], at now: Moment) {
     // First, so that nothing is given to it once more.
     hosts.leave(host, telling: &schedule, at: now)
-    revert(lost, at: now)
+    // What it was to be given next, to revert it, is not on record yet.
+    let unwritten = next.runs.filter { $0.host == host }
+    next.runs.removeAll { $0.host == host }
+    next.stops.removeAll { unwritten.contains($0.run) }
+    revert(lost + unwritten, at: now)
   }
 
   private mutating func join(_ number: Int, _ host: FleetHost, at now: Moment) {

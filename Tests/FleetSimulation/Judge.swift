@@ -246,6 +246,11 @@ final class Judge {
       let specification = job.specification
       let isBehindRetried = (specification.after + specification.afterAny).contains(where: putBack.contains)
       if states[1] == .waiting, specification.afterBatch != nil || isBehindRetried { continue }
+      // Waiting so may close a circle, which it opens at a batch, and what failed before a job was retried cancels it again.
+      if states[1] == .available, specification.afterBatch != nil, !putBack.isEmpty { continue }
+      if states[1] == nil, world.program.retriedJobs.contains(job.name) { continue }
+      // It becomes due at this moment, by one clock or the other.
+      if let due = job.due, abs(due - world.now) <= Self.clockError { continue }
       if states[0] != states[1] {
         throw fail(
           world,

@@ -18,6 +18,15 @@ import Testing
     }
   }
 
+  /// Seeds behind the first ten thousand that found a fault once.
+  @Test(
+    arguments: [
+      42_664, 76_500, 85_968, 107_100, 115_058, 128_806, 209_694, 234_782, 287_525, 347_880, 403_280, 440_291, 499_637,
+    ] as [UInt64])
+  func promisesAreStillKept(seed: UInt64) {
+    if let failure = FleetFuzzer().run(seed: seed) { Issue.record("\(failure)") }
+  }
+
   @Test("Hundreds of hosts share their jobs as a few do, and those of hosts that die go on", arguments: [64, 200])
   func manyHosts(count: Int) {
     let program = FleetProgram(hosts: count, jobs: 3 * count, deaths: count / 8, seed: UInt64(count))
