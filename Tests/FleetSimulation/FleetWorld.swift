@@ -91,6 +91,11 @@ final class FleetWorld {
 
   /// Runs the program, until everything accepted is final.
   func run() throws {
+    // Processes and machines know each other, and so do the ledger and what it has open.
+    defer {
+      for machine in machines { machine.process = nil }
+      for transaction in ledger.open.values { ledger.abort(transaction) }
+    }
     for machine in machines { enqueue(.start(machine), at: now) }
     for (index, step) in program.steps.enumerated() { enqueue(.step(index), at: Self.start + step.time) }
     var steps = 0

@@ -158,6 +158,7 @@ package final class MemoryLedger: FleetLedger {
   private func end(_ transaction: Transaction, isCommitted: Bool) {
     let id = transaction.id
     open[id] = nil
+    transaction.statements = []
     hosts.end(id, isCommitted: isCommitted)
     beats.end(id, isCommitted: isCommitted)
     sessions.end(id, isCommitted: isCommitted)

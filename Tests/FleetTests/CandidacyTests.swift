@@ -31,6 +31,19 @@ struct CandidacyTests {
     #expect(silences.0 == Silence(FleetTimes().fence, until: 706) && silences.1 == nil)
   }
 
+  @Test("A new lead asks at once who else is silent, also if a beat is under way, which tells only leads")
+  mutating func others() {
+    _ = beat(lead: nil, sentAt: 700, answeredAt: 705, at: 710)
+    _ = silence(at: 720)
+    let underWay = member.handle(.beatDue, at: 730)
+    #expect(underWay.contains { if case .send(.beat, .beat) = $0 { true } else { false } })
+    _ = member.handle(.answered(.lead, .success(.leads(term: 2)), sentAt: 720), at: 735)
+    let pauses = beat(lead: nil, sentAt: 730, answeredAt: 733, at: 740).compactMap { action -> Int64? in
+      if case .wake(.beatDue, let pause) = action { pause } else { nil }
+    }
+    #expect(pauses == [0])
+  }
+
   @Test("A host that was stopped before it had its answer asks for the silence of then, and not for that of since")
   mutating func oldAnswer() {
     _ = beat(lead: nil, sentAt: 700, answeredAt: 705, at: 8_000)

@@ -116,6 +116,16 @@ import Testing
     #expect([6, 7].map { fleet.job($0)?.state } == [.cancelled, .cancelled])
   }
 
+  @Test("gives a unique key to the job that came first, also if the other is more urgent, and read before it")
+  func uniqueKeysByAge() throws {
+    let fleet = try Fleet([
+      Self.job(1) { ($0.priority, $0.unique) = (-9, "u") }, Self.job(2), Self.job(3),
+      Self.job(4) { ($0.priority, $0.unique) = (9, "u") },
+    ])
+    #expect(try fleet.settle() == [2, 3, 1])
+    #expect(fleet.job(4)?.state == .cancelled)
+  }
+
   @Test("has jobs wait for others and for batches that it reads later, and not for what has ended meanwhile")
   func dependencies() throws {
     let fleet = try Fleet(
@@ -157,6 +167,23 @@ import Testing
     #expect(try fleet.settle().sorted() == [3, 4, 5, 6, 7, 11])
     #expect([8, 9, 10, 12].map { fleet.job($0)?.state } == [.cancelled, .cancelled, .cancelled, .cancelled])
     #expect(fleet.ledger.answers.all(for: 0).map(\.row.content) == [.outcomes([.done])])
+  }
+
+  @Test("knows, for a job of a later part, one that has come and ended between two parts")
+  func arrival() throws {
+    let fleet = try Fleet(
+      (1...12).map { key in Self.job(key) { $0.after = key == 1 ? [] : [key < 12 ? "job1" : "new"] } })
+    while true { if case .loadRest? = try fleet.goOn() { break } }
+    let new = FleetJob(id: Self.id(20), name: "new", specification: Self.job(20).specification, created: 0)
+    _ = try fleet.ledger.perform(.admit([new], fleet.receipt(1)))
+    fleet.noteHint()
+    while fleet.run(20) == nil { _ = try fleet.goOn() }
+    try fleet.end(20, .succeeded)
+    fleet.noteHint()
+    _ = try fleet.goOn()
+    #expect(fleet.lead.assigner?.isLoading == true && fleet.run(12) == nil)
+    try fleet.settle()
+    #expect(fleet.run(12) != nil)
   }
 
   @Test("has no jobs wait for each other in a circle that nobody has seen, but opens one that a batch has closed since")

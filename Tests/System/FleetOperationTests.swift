@@ -106,6 +106,10 @@ extension SystemTests {
       }
       #expect(try await one.tool("resume", "--queue", "slow").code == 0)
       _ = try await answer(other, "/v1/status") { $0["pauses"]?.array?.isEmpty == true }
+      // The server has no standby.
+      let reply = try await one.request("POST", "/v1/jobs", query: ["wait": "60"], body: #"{"type": "noop"}"#)
+      #expect(reply.status == 200 && reply.body["durability"] == "local", "\(reply.body.serialized())")
+      #expect(try await other.get("/v1/fleet")["durability"] == "local")
       for daemon in [one, other] { _ = try await daemon.stop() }
     }
 

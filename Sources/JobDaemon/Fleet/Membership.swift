@@ -9,9 +9,6 @@ import PostgresStore
 import Synchronization
 import SystemSupport
 
-/// An order without a number, and who is called back with the lead's answer.
-typealias NewOrder = (order: Order, answer: @Sendable (Result<OrderAnswer.Content, any Error>) -> Void)
-
 /// This host's membership of a fleet: its driver, and what the daemon's parts have to do with it.
 final class Membership: Sendable {
   private struct State {
@@ -24,11 +21,6 @@ final class Membership: Sendable {
     /// Other spools' jobs for which files of this one wait.
     var watched: Set<ManagedObjectID> = []
     var isClosed = false
-    /// The waits for answers to orders, by their numbers.
-    var questions: [Int64: @Sendable (Result<OrderAnswer.Content, any Error>) -> Void] = [:]
-    /// The orders whose answers were not taken yet, also those for which nobody waits any more.
-    var unanswered: Set<Int64> = []
-    var lastTicket: Int64 = 0
     /// The resources that operators have paused, as the last beat knew them.
     var paused: Set<Resource.Name>?
     var leads = false
@@ -45,7 +37,8 @@ final class Membership: Sendable {
   private let events: DaemonEvents
   private let log: DaemonLog
   private let state = Mutex(State())
-  private let answers = Coalescer(queue: DispatchQueue(label: "answers"))
+  private let answers = AnswerWaits()
+  private let reading = Coalescer(queue: DispatchQueue(label: "answers"))
   private let removal = RemovalWait()
   private let admission = AdmissionWait()
   let meter = FleetMeter()
@@ -158,7 +151,7 @@ final class Membership: Sendable {
     case .notAdmitted(let jobs, let reason):
       admission.end(.refused(RefusedByServer(description: reason)), of: jobs)
     case .notPlaced(let ticket, let reason):
-      forget(ticket)?(.failure(RefusedByServer(description: reason)))
+      answers.refuse(ticket, because: RefusedByServer(description: reason))
     case .beaten(let beat):
       let wasAway = meter.note(beat, ofLead: leads)
       if wasAway {
@@ -264,7 +257,7 @@ final class Membership: Sendable {
       answered.open()
     }
     _ = answered.wait(for: Self.answerLimit)
-    state.withLock { _ = $0.questions.removeValue(forKey: ticket) }
+    answers.abandon(ticket)
     switch try answer.withLock({ $0 })?.get() {
     case nil, .late?: throw NoAnswer()
     case .unreadable?: throw NoAnswer.otherRelease
@@ -291,42 +284,20 @@ final class Membership: Sendable {
   ///
   /// - Throws: ``NoAnswer`` if the database is away already.
   func number(_ orders: [NewOrder]) throws -> [NumberedOrder] {
-    let isAlone = driver == nil
-    let numbered = state.withLock { state -> [NumberedOrder]? in
-      if state.isClosed || meter.figures.isAway || isAlone { return nil }
-      return orders.map { order, answer in
-        state.lastTicket += 1
-        state.unanswered.insert(state.lastTicket)
-        state.questions[state.lastTicket] = answer
-        return NumberedOrder(order, ticket: state.lastTicket)
-      }
-    }
-    guard let numbered else { throw NoAnswer() }
-    return numbered
+    if driver == nil || isClosed || meter.figures.isAway { throw NoAnswer() }
+    return answers.number(orders)
   }
 
-  /// Awaits no answer any more.
-  private func forget(_ ticket: Int64) -> (@Sendable (Result<OrderAnswer.Content, any Error>) -> Void)? {
-    state.withLock { state in
-      state.unanswered.remove(ticket)
-      return state.questions.removeValue(forKey: ticket)
-    }
-  }
-
-  /// Takes the answers that the lead has given; those for which nobody waits any more are dropped.
+  /// Takes the answers that the lead has given.
   private func readAnswers() {
-    if state.withLock({ $0.unanswered.isEmpty }) { return }
-    answers.request { [weak self] in
-      guard let self, let number, let first = state.withLock({ $0.unanswered.min() }) else { return }
+    if answers.first == nil { return }
+    reading.request { [weak self] in
+      guard let self, let number, let first = answers.first else { return }
       do {
-        let answers = try reader().answers(to: number, from: first)
-        let waiting = state.withLock { state in
-          state.unanswered.subtract(answers.keys)
-          return answers.map { (state.questions.removeValue(forKey: $0), $1) }
-        }
-        for (answer, content) in waiting { answer?(.success(content)) }
+        let given = try reader().answers(to: number, from: first)
+        answers.take(given)
         // Only now: this answer may be lost as well.
-        if !answers.isEmpty { try reader().forgetAnswers(to: number, answers.keys.sorted()) }
+        if !given.isEmpty { try reader().forgetAnswers(to: number, given.keys.sorted()) }
       } catch {
         // The next beat that is answered leads here again.
         log.debug("answers of the fleet's lead can't be read: \(error)")
@@ -349,7 +320,7 @@ final class Membership: Sendable {
       try admission.wait(for: jobs) { driver.handle(.admit(jobs, placing: orders)) }
     } catch let error as StoreError {
       // Nothing was written.
-      for order in orders { _ = forget(order.ticket) }
+      for order in orders { answers.forget(order.ticket) }
       throw error
     }
   }
