@@ -152,6 +152,8 @@ package struct Lead: Sendable {
       assigner?.takeLatecomers(limit: times.jobsAtOnce, at: now)
     case .tookOver(let lost):
       assigner?.fence(suspects.removeFirst().host, lost, at: now)
+      // Orders may have waited for the ends of these runs, and are looked at with the news.
+      hasHint = true
     case .refused:
       // It has beaten since, or is gone by another way.
       if !suspects.isEmpty { suspects.removeFirst() }

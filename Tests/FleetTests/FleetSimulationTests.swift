@@ -21,7 +21,8 @@ import Testing
   /// Seeds behind the first ten thousand that found a fault once.
   @Test(
     arguments: [
-      42_664, 76_500, 85_968, 107_100, 115_058, 128_806, 209_694, 234_782, 287_525, 347_880, 403_280, 440_291, 499_637,
+      42_664, 76_500, 85_968, 107_100, 115_058, 128_806, 209_694, 234_782, 287_525, 347_880, 403_280, 644_342, 650_752,
+      440_291, 499_637,
     ] as [UInt64])
   func promisesAreStillKept(seed: UInt64) {
     if let failure = FleetFuzzer().run(seed: seed) { Issue.record("\(failure)") }

@@ -48,6 +48,15 @@ final class LeadDesk {
   /// Has the lead take a host over before anything else.
   func suspect(_ host: Int) { lead.suspect([host], Silence(0)) }
 
+  /// Has the lead go on by itself, of which nobody tells anything.
+  func goOnAlone() throws {
+    for _ in 0..<20 {
+      ledger.now += 20
+      guard case .request(let make) = lead.next(at: now) else { continue }
+      _ = lead.handle(try ledger.perform(make(receipt(2, 2))), at: now)
+    }
+  }
+
   /// Another lead takes its place, and reads everything.
   func replaceLead() throws {
     lead = Lead(term: 2, times: FleetTimes(), agingStep: 60_000, limits: [])
@@ -106,6 +115,13 @@ final class LeadDesk {
     var specification = JobSpecification(type: "work", id: "job\(key)", queue: "q")
     change(&specification)
     return FleetJob(id: id(key), name: "job\(key)", specification: specification, place: place, created: 0)
+  }
+
+  /// A job that runs on host 1, and one that waits for it.
+  static func withJobElsewhere() throws -> LeadDesk {
+    let desk = try LeadDesk([job(1), job(2) { $0.after = ["job1"] }, job(3) { $0.priority = 1 }])
+    try #require(desk.run(1)?.host == 1 && desk.run(3)?.host == 2)
+    return desk
   }
 
   /// A job that runs, one that waits for a time, and one that waits for the first.

@@ -39,11 +39,15 @@ struct StoreFileTests {
 
   enum Accident: CaseIterable { case databaseRemoved, logRemoved, indexRemoved, databaseReplaced }
 
-  @Test("are missed when they are removed or replaced: the next save fails", arguments: Accident.allCases)
+  @Test(
+    "are missed when they are removed or replaced: the next save fails, and so do further readers",
+    arguments: Accident.allCases)
   func accidents(accident: Accident) throws {
     let fixture = try StoreFixture()
     let (id, row) = try fixture.insert("Person", ["name": "before"])
     let path = fixture.url.path
+    // Whoever reads already has the files open.
+    let snapshot = try fixture.store.snapshot()
     switch accident {
     case .databaseRemoved: try FileManager.default.removeItem(atPath: path)
     case .logRemoved: try FileManager.default.removeItem(atPath: path + "-wal")
@@ -53,9 +57,15 @@ struct StoreFileTests {
       try #require(rename(path + ".old", path) == 0)
     }
     let change = try fixture.update(id, row, "Person", ["name": "after"])
-    let error = #expect(throws: StoreError.self) { try fixture.save(change) }
-    #expect(error?.code == .inputOutput)
-    #expect(error?.message.contains("removed or replaced") == true)
+    let errors = [
+      #expect(throws: StoreError.self) { try fixture.stored(id) },
+      #expect(throws: StoreError.self) { try fixture.save(change) },
+    ]
+    for error in errors {
+      #expect(error?.code == .inputOutput)
+      #expect(error?.message.contains("removed or replaced") == true)
+    }
+    withExtendedLifetime(snapshot) {}
   }
 
   @Test("give back the room that a transaction took which was taken back", arguments: [false, true])

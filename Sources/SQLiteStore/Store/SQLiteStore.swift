@@ -82,11 +82,18 @@ public final class SQLiteStore: PersistentStore, Sendable {
     statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
     deletes = DeleteStatements(schema)
     derived = DerivedColumns(model, coordinatorOrdinal: coordinatorOrdinal)
-    readers = ReaderPool(open: connect)
+    let openFiles = OpenFiles(of: path)
+    self.openFiles = openFiles
+    readers = ReaderPool { () throws(StoreError) in
+      // Before, so that it doesn't meet another file or a log that isn't this file's; after, in case that it did.
+      try openFiles.check()
+      let connection = Result { () throws(StoreError) in try connect() }
+      try openFiles.check()
+      return try connection.get()
+    }
     self.enclosing = enclosing
     let folderLock = try files.open()
     dataVersion = Mutex(try Self.dataVersion(connection))
-    openFiles = OpenFiles(of: path)
     writer = Mutex((connection, folderLock))
   }
 
