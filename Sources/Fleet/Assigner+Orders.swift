@@ -136,7 +136,7 @@ extension Assigner {
       return .keyTaken(state, owner: owner)
     }
     enter(row, isHeld: false, at: now)
-    next.changes.append(JobChange(row.id, .again(attempts: target.attempts)))
+    next.changes.append(JobChange(row.id, .again(attempts: target.attempts, row.specificationPutBack)))
     return .done
   }
 

@@ -61,8 +61,16 @@ package struct FleetJob: Sendable {
     self.created = created
   }
 
-  /// True if it has had an attempt with this specification; it waits for nothing any more.
+  /// True if it has had an attempt with this specification, or was put back; it waits for nothing any more.
   package var isBegun: Bool { attempt > specification.earlierAttempts }
+
+  /// The specification with which it is put back, for whoever is told that by its record; nil if it is the same.
+  var specificationPutBack: JobSpecification? {
+    if isBegun || names.isEmpty && specification.afterBatch == nil { return nil }
+    var new = specification
+    new.earlierAttempts = attempt - 1
+    return new
+  }
 
   /// The names of the jobs that it waits for.
   var names: [String] { specification.after + specification.afterAny }

@@ -186,8 +186,9 @@ package struct JobChange: Sendable, Equatable {
     /// It is to end by an event as soon as a host can revert it.
     case stop(JobEvent, String?)
     case priority(Int)
-    /// It is put back, or need not wait for its next attempt, with so many attempts from now on.
-    case again(attempts: Int)
+    /// It is put back, or need not wait for its next attempt, with so many attempts from now on, and with the
+    /// options of another specification, if there is one.
+    case again(attempts: Int, JobSpecification? = nil)
     /// It has another specification, and runs anew; news of it come.
     case replaced(JobReplacement, isHeld: Bool)
     /// It has other arguments; news of it come.

@@ -33,7 +33,7 @@ extension JobSpecification {
     }
     if let madeOf { object["madeOf"] = .string(madeOf) }
     if !replacements.isEmpty { object["replacements"] = .array(replacements.map(JSONValue.string)) }
-    if earlierAttempts > 0 { object["earlierAttempts"] = .integer(Int64(earlierAttempts)) }
+    if earlierAttempts != 0 { object["earlierAttempts"] = .integer(Int64(earlierAttempts)) }
     return object.isEmpty ? nil : JSONValue.object(object).serialized()
   }
 

@@ -43,7 +43,8 @@ public struct JobSpecification: Sendable, Hashable {
   public var replaces = false
   /// The identities of the last files that have replaced it, or made it and would have replaced it: each does so once.
   package var replacements: [String] = []
-  /// The attempts that a job of a fleet had before it got this specification; numbers of attempts go on.
+  /// The attempts that a job of a fleet had before it got this specification; numbers of attempts go on. It is one less, and
+  /// so below zero for one that has had none, if the job was put back: it waits for nothing any more.
   package var earlierAttempts = 0
   /// The identity of the file that the daemon has made the ID of; nil if people gave the ID.
   package var madeOf: String?

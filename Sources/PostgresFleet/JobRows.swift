@@ -273,7 +273,7 @@ struct JobRows: Sendable {
         if case .end(let other)? = cause { number = other.key }
       case .stop(let event, let text): (state, reason) = (event.rawValue, text)
       case .priority(let priority): number = Int64(priority)
-      case .again(let attempts): number = Int64(attempts)
+      case .again(let attempts, let specification): (number, reason) = (Int64(attempts), specification?.options)
       case .replaced, .edited, .deleted: continue
       }
       if let state { states.append(state) } else { states.appendNull() }
@@ -356,6 +356,7 @@ extension JobChange.Kind {
     case .again:
       """
       "maxAttempts" = j."attempt" + s.number, "state" = 'available', "dueAt" = NULL, "crashes" = 0, \
+      "options" = coalesce(s.reason, j."options"), \
       "stopEvent" = NULL, "stopReason" = NULL, \
       "cursor" = CASE WHEN \(JobRows.isOver) AND j."state" <> 'quarantined' THEN NULL ELSE j."cursor" END, \
       "failure" = \(JobRows.keptIfUnfinished("failure")), "result" = \(JobRows.keptIfUnfinished("result")), \

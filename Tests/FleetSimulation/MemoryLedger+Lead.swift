@@ -157,8 +157,9 @@ extension MemoryLedger {
       job.stop = nil
     case .stop(let event, let reason): tell(&job, event, reason)
     case .priority(let priority): job.specification.priority = priority
-    case .again:
+    case .again(_, let specification):
       job.state = .available
+      if let specification { job.specification.earlierAttempts = specification.earlierAttempts }
       (job.retryTime, job.stop) = (nil, nil)
       job.specification.notBefore = nil
     case .replaced(let new, let isHeld):

@@ -71,11 +71,9 @@ struct OrderTests {
 
   @Test("to a run whose host dies is carried out by another, also if the lead dies with it", arguments: [false, true])
   func deadHost(isLeadReplaced: Bool) throws {
-    let desk = try LeadDesk([LeadDesk.job(1)])
-    let first = try #require(desk.run(1))
+    let desk = try LeadDesk.withJobElsewhere()
     #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
-    _ = try desk.ledger.perform(.bury(root: first.host == 1 ? "a" : "b"))
-    if first.host == 2 { return }
+    _ = try desk.ledger.perform(.bury(root: "a"))
     if isLeadReplaced { try desk.replaceLead() } else { try desk.settle() }
     #expect(desk.run(1)?.host == 2 && desk.stop(1)?.run == desk.run(1))
     try desk.end(1, .cancelled)
@@ -111,6 +109,27 @@ struct OrderTests {
     #expect(desk.run(1) == nil)
     #expect(try desk.ask(.retry, 1) == .done)
     #expect(desk.run(1)?.attempt == 4)
+  }
+
+  @Test("to retry what was cancelled because another failed has it wait for nothing, also for the next lead")
+  func retryDependent() throws {
+    let late = Date(timeIntervalSince1970: 4_000_000_000)
+    let desk = try LeadDesk([
+      LeadDesk.job(1), LeadDesk.job(2) { ($0.after, $0.queue) = (["job1"], "paused") },
+      LeadDesk.job(3) { ($0.afterBatch, $0.queue) = ("b", "paused") },
+      LeadDesk.job(4) { ($0.batch, $0.notBefore) = ("b", late) },
+    ])
+    _ = try desk.ask(.pause(.queue("paused"), true))
+    try desk.end(1, .gaveUp)
+    #expect(try desk.ask(.cancel(reason: "enough"), 3) == .done)
+    for job: Int64 in [2, 3] {
+      #expect(desk.job(job)?.state == .cancelled)
+      #expect(try desk.ask(.retry, job) == .done)
+    }
+    try desk.replaceLead()
+    #expect(desk.job(2)?.state == .available && desk.job(3)?.state == .available)
+    _ = try desk.ask(.pause(.queue("paused"), false))
+    #expect(desk.run(2)?.attempt == 1 && desk.run(3)?.attempt == 1)
   }
 
   @Test("to retry right behind one to cancel is obeyed when the cancellation is on record")

@@ -195,13 +195,15 @@ private final class RandomHistory {
   }
 
   private func newChange() -> JobChange {
-    let other = someJob()
+    let (job, other) = (someJob(), someJob())
+    var specification = random.chance(50) ? memory.jobs.row(job, for: 0)?.specification : nil
+    specification?.earlierAttempts = -1
     let kinds: [JobChange.Kind] = [
       .state(.cancelled, .text("by order")), .state(.cancelled, .end(of: other)), .state(.held, nil),
       .state(.available, nil), .stop(.cancelled, "a host is needed"), .priority(random.number(-9..<10)),
-      .again(attempts: random.number(1..<4)),
+      .again(attempts: random.number(1..<4), specification),
     ]
-    return JobChange(someJob(), pick(kinds) ?? .priority(0))
+    return JobChange(job, pick(kinds) ?? .priority(0))
   }
 
   private func newAnswer() -> OrderAnswer? {
@@ -333,7 +335,7 @@ private final class RandomHistory {
     return "\(job.id.key) \(job.name) \(job.state) \(job.attempt) \(job.retryTime ?? -1) \(job.place ?? "-") "
       + "\(specification.type) \(specification.queue) \(specification.priority) \(moment ?? 0) "
       + "\(specification.after) \(specification.afterAny) \(specification.batch ?? "-") "
-      + "\(specification.afterBatch ?? "-") \(specification.unique ?? "-") "
+      + "\(specification.afterBatch ?? "-") \(specification.unique ?? "-") \(specification.earlierAttempts) "
       + (job.stop.map { "\($0.event) \($0.reason ?? "-")" } ?? "-")
   }
 
