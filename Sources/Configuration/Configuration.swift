@@ -128,6 +128,10 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var sharedFolders: [String] = []
     /// The bytes of a job's inputs up to which they are copied to other hosts; 0 for none.
     package internal(set) var copiedInputSize = 0
+    /// The name for the users of this host: hosts with the same one have the same user under each number. Empty for all.
+    package internal(set) var userDomain = ""
+    /// The numbers of the users for whom this host runs jobs that came to others; empty for all.
+    package internal(set) var runsAs: [ClosedRange<UInt32>] = []
 
     /// The name of this host, given or the system's.
     package var hostName: String { name.isEmpty ? ProcessInfo.processInfo.hostName : name }

@@ -68,6 +68,8 @@ extension Setting {
     Setting("Fleet", "Places", at: \.fleet.places, as: .names, effect: .onRestart),
     Setting("Fleet", "SharedFolders", at: \.fleet.sharedFolders, as: .absolutePaths),
     Setting("Fleet", "CopiedInputSize", at: \.fleet.copiedInputSize, as: .size(in: 0...64 << 20)),
+    Setting("Fleet", "UserDomain", at: \.fleet.userDomain, as: .hostName, effect: .onRestart),
+    Setting("Fleet", "RunsAs", at: \.fleet.runsAs, as: .userNumbers),
 
     Setting("Import", "ChunkRows", at: \.importing.chunkRows, as: .integer(in: 1...1_000_000)),
     Setting("Import", "MaxRecordSize", at: \.importing.maxRecordSize, as: .size(in: 1 << 10...1 << 30)),

@@ -201,6 +201,29 @@ extension ValueFormat where Value == String {
   }
 }
 
+extension ValueFormat where Value == [ClosedRange<UInt32>] {
+  /// Numbers of users, with spaces between: `0 1000-59999`.
+  static var userNumbers: Self {
+    Self(
+      allowed: "numbers of users and ranges of these, such as 1000-59999, with spaces between",
+      parse: { text in
+        let words = text.split(separator: " ")
+        let ranges = words.compactMap { word -> ClosedRange<UInt32>? in
+          let ends = word.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map { UInt32($0) }
+          // The last number is nobody's.
+          guard let first = ends.first ?? nil, let last = ends.last ?? nil, first <= last, last < .max else {
+            return nil
+          }
+          return first...last
+        }
+        return ranges.count == words.count ? ranges : nil
+      },
+      print: { ranges in
+        ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: " ")
+      })
+  }
+}
+
 extension ValueFormat where Value == Int {
   /// Permission bits.
   static func octal(upTo limit: Int) -> Self {

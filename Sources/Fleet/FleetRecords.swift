@@ -134,12 +134,14 @@ package struct KnownJob: Sendable {
   package let spool: String?
   /// The rest of its specification, as the record has it.
   package let options: String?
+  /// The place where it has to run; nil for any host.
+  package let place: String?
 
   package init(
     id: ManagedObjectID, name: String, state: JobState, failure: String?, submitter: Int64, type: String,
-    arguments: String, file: String?, spool: String?, options: String?
+    arguments: String, file: String?, spool: String?, options: String?, place: String?
   ) {
-    self.options = options
+    (self.options, self.place) = (options, place)
     self.id = id
     self.name = name
     self.state = state

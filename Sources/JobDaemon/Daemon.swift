@@ -250,7 +250,7 @@ package final class Daemon: Sendable {
     }
     if membership.isFounder { try fleetAdmission?.placeAdoptedJobs() }
     try membership.join(
-      store, slots: settings.workers.count, types: handlers.types, places: settings.fleet.places)
+      store, slots: settings.workers.count, types: handlers.types, settings.fleet)
     setLimits(replacing: nil)
     workers.start(count: settings.workers.count)
     try spool.countFiles([:])

@@ -57,9 +57,8 @@ extension JobRows {
   static func known(_ names: [String]) -> Request {
     Request(
       """
-      SELECT _key, "id", "state", "failure", "submitter", "type", "arguments", "file", "spool", "options" \
-      FROM "Job" \
-      WHERE "id" = ANY($1)
+      SELECT _key, "id", "state", "failure", "submitter", "type", "arguments", "file", "spool", "options", "place" \
+      FROM "Job" WHERE "id" = ANY($1)
       """, [.texts(names)])
   }
 
@@ -69,7 +68,7 @@ extension JobRows {
         id: id(result.integer(row, 0)), name: result.text(row, 1), state: Self.state(result.text(row, 2)),
         failure: result.textIfPresent(row, 3), submitter: result.integer(row, 4), type: result.text(row, 5),
         arguments: result.text(row, 6), file: result.textIfPresent(row, 7), spool: result.textIfPresent(row, 8),
-        options: result.textIfPresent(row, 9))
+        options: result.textIfPresent(row, 9), place: result.textIfPresent(row, 10))
     }
   }
 

@@ -9,16 +9,18 @@ struct FleetOverviewTests {
   @Test(
     "has one text for each place, which is read back the same, and which the hosts that give it have",
     arguments: [
-      (nil, nil, nil), ("gpu", nil, "gpu"), (nil, "a:/s", "a:/s"), ("gpu", "a:/s", "gpu at a:/s"),
-      ("a:/s", "a:/s", "a:/s"),
-    ] as [(String?, String?, String?)])
-  func places(offered: String?, spool: String?, name: String?) {
-    let place = FleetPlace(offered: offered, spool: spool)
+      (nil, nil, nil), ("gpu", nil, "gpu"), (nil, .spool("a:/s"), "a:/s"), ("gpu", .spool("a:/s"), "gpu at a:/s"),
+      ("a:/s", .spool("a:/s"), "a:/s"), (nil, .users(of: "x.org"), "users of x.org"),
+      ("gpu", .users(of: "x.org"), "gpu at users of x.org"),
+    ] as [(String?, FleetPlace.Site?, String?)])
+  func places(offered: String?, site: FleetPlace.Site?, name: String?) {
+    let place = FleetPlace(offered: offered, site: site)
     #expect(place.name == name)
-    #expect(FleetPlace(name)?.name == name)
-    let names = FleetPlace.names(offered: ["gpu", "big"], spool: "a:/s")
+    #expect(FleetPlace(name)?.name == name && FleetPlace(name)?.userDomain == place.userDomain)
+    let names = FleetPlace.names(offered: ["gpu", "big"], spool: "a:/s", userDomain: "x.org")
     #expect(name.map(names.contains) ?? true)
-    #expect(!FleetPlace.names(offered: ["big"], spool: "a:/s").contains("gpu at a:/s"))
+    let others = FleetPlace.names(offered: ["big"], spool: "a:/s")
+    #expect(!others.contains("gpu at a:/s") && !others.contains("users of x.org"))
   }
 
   private static func host(

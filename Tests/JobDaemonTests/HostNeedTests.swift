@@ -41,6 +41,10 @@ struct HostNeedTests {
       ("e", nil, #"no host has its type "e""#),
       ("c", "gpu", #"no host that offers the place "gpu" has its type "c""#),
       ("a", "tape", #"the host elm:/spool offers the place "tape", and is away for 3 min"#),
+      (
+        "a", "users of x.org",
+        "no host has the users of x.org, to whom its files belong; [Fleet] UserDomain= names those of a host"
+      ),
       ("a", "attic", #"no host offers the place "attic"; [Fleet] Places= names those of a host"#),
     ] as [(String, String?, String)])
   func reasons(type: String, place: String?, reason: String) {

@@ -1,8 +1,19 @@
 import DaemonTesting
+import JSONText
 import SystemSupport
 import Testing
 
 extension DaemonProcess {
+  /// Waits until a request is answered as wanted; each look waits for the daemon.
+  func get(_ path: String, until isWanted: (JSONValue) -> Bool) async throws -> JSONValue {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while true {
+      let body = try await get(path)
+      if isWanted(body) { return body }
+      try #require(ContinuousClock.now < deadline, "\(path): \(body.serialized())\n\(logText)")
+    }
+  }
+
   /// Drops a good job file, and checks that it is done while the only other thing in the spool went to `failed/`.
   ///
   /// - Parameters:

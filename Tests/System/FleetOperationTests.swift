@@ -67,20 +67,8 @@ extension SystemTests {
       try await daemon.waitUntilSpoolIsEmpty()
     }
 
-    /// Waits until a request is answered as wanted; each look waits for the daemon.
-    private func answer(
-      _ daemon: DaemonProcess, _ path: String, _ isWanted: (JSONValue) -> Bool
-    ) async throws -> JSONValue {
-      let deadline = ContinuousClock.now + .seconds(30)
-      while true {
-        let body = try await daemon.get(path)
-        if isWanted(body) { return body }
-        try #require(ContinuousClock.now < deadline, "\(path): \(body.serialized())\n\(daemon.logText)")
-      }
-    }
-
     private func reason(_ id: String, seenBy daemon: DaemonProcess) async throws -> String {
-      let why = try await answer(daemon, "/v1/jobs/\(id)/why") { $0["reasons"]?.array?.isEmpty == false }
+      let why = try await daemon.get("/v1/jobs/\(id)/why") { $0["reasons"]?.array?.isEmpty == false }
       return why["reasons"]?.array?.compactMap(\.string).joined(separator: "; ") ?? ""
     }
 
@@ -96,16 +84,16 @@ extension SystemTests {
       try await one.wait { try $0.root.currentFiles.count == 3 }
       #expect(try await other.tool("pause", "--queue", "slow").code == 0)
       for daemon in [one, other] {
-        let queues = try await answer(daemon, "/v1/queues") { reply in
+        let queues = try await daemon.get("/v1/queues") { reply in
           reply["queues"]?.array?.first { $0["name"] == "slow" }?["jobs"]?["scheduled"] == 3
         }
         #expect(queues["queues"]?.array?.first { $0["name"] == "slow" }?["paused"] == true)
-        let status = try await answer(daemon, "/v1/status") { $0["pauses"]?.array?.isEmpty == false }
+        let status = try await daemon.get("/v1/status") { $0["pauses"]?.array?.isEmpty == false }
         #expect(status["pauses"]?.array?.first?["name"] == "slow")
         try await daemon.wait { $0.managerStatus?.contains("slow") == true }
       }
       #expect(try await one.tool("resume", "--queue", "slow").code == 0)
-      _ = try await answer(other, "/v1/status") { $0["pauses"]?.array?.isEmpty == true }
+      _ = try await other.get("/v1/status") { $0["pauses"]?.array?.isEmpty == true }
       // The server has no standby.
       let reply = try await one.request("POST", "/v1/jobs", query: ["wait": "60"], body: #"{"type": "noop"}"#)
       #expect(reply.status == 200 && reply.body["durability"] == "local", "\(reply.body.serialized())")
@@ -221,10 +209,10 @@ extension SystemTests {
       #expect(unknown.code == 2 && unknown.errors.contains("there is no host \"z\""), "\(unknown.errors)")
       #expect(try await one.tool("pause").code == 0)
       try first.drop(#"{"type": "where", "id": "bound", "arguments": {"file": "in.csv"}}"#, as: "bound.json")
-      _ = try await answer(other, "/v1/jobs/bound") { $0["state"] != nil }
+      _ = try await other.get("/v1/jobs/bound") { $0["state"] != nil }
       #expect(try await one.stop() == .exited(code: 0))
       #expect(try await other.tool("resume").code == 0)
-      let why = try await answer(other, "/v1/jobs/bound/why") { reply in
+      let why = try await other.get("/v1/jobs/bound/why") { reply in
         reply["reasons"]?.array?.first?.string?.contains("its input lies on") == true
       }
       #expect(
@@ -237,7 +225,7 @@ extension SystemTests {
       #expect(bound.code == 65 && bound.errors.contains("1 unfinished job"), "\(bound.errors)")
       let moved = try await other.tool("fleet", "remove", "--move", "a")
       #expect(moved.code == 0 && moved.errors.contains("1 job that only it could run any host may run now"))
-      _ = try await answer(other, "/v1/jobs/bound") { $0["state"] == "completed" && $0["durable"] == true }
+      _ = try await other.get("/v1/jobs/bound") { $0["state"] == "completed" && $0["durable"] == true }
       #expect(try places(of: ["bound"]) == [2])
       let left = try await other.tool("fleet")
       #expect(!left.output.contains("a:"), "\(left.output)")
@@ -259,7 +247,7 @@ extension SystemTests {
         #"{"type": "where", "id": "torn", "place": "attic", "arguments": {"file": "in.csv"}}"#, as: "torn.json")
       for daemon in [one, other] {
         try await daemon.wait { try $0.root.currentFiles.count == 1 }
-        _ = try await answer(daemon, "/v1/fleet") { $0["unmet"]?.array?.count == 2 }
+        _ = try await daemon.get("/v1/fleet") { $0["unmet"]?.array?.count == 2 }
       }
       // Others may be ahead of them, too.
       let lost = "no host offers the place \"attic\"; [Fleet] Places= names those of a host"
@@ -279,18 +267,18 @@ extension SystemTests {
       let record = #"{"type": "import", "id": "%", "arguments": {"input": "readings.csv", "entity": "Reading"}}"#
       try first.write("job,number\nsmall,7\n", to: input)
       try first.drop(record.replacing("%", with: "small"), as: "small.json")
-      _ = try await answer(one, "/v1/jobs/small") { $0["state"] == "available" }
+      _ = try await one.get("/v1/jobs/small") { $0["state"] == "available" }
       try first.write("job,number\nlarge,8\n" + String(repeating: "more,9\n", count: 200), to: input)
       try first.drop(record.replacing("%", with: "large"), as: "large.json")
-      _ = try await answer(one, "/v1/jobs/large") { $0["state"] == "available" }
+      _ = try await one.get("/v1/jobs/large") { $0["state"] == "available" }
       #expect(try await other.tool("resume").code == 0)
-      _ = try await answer(other, "/v1/jobs/small") { $0["state"] == "completed" && $0["durable"] == true }
+      _ = try await other.get("/v1/jobs/small") { $0["state"] == "completed" && $0["durable"] == true }
       #expect(try places(of: ["small", "large"]) == [7, 0])
       #expect(try database.run("SELECT count(*) FROM bobbin._input") == "0")
       let why = try await reason("large", seenBy: other)
       #expect(why.contains("its input lies on the host \(spool("a", first)), which is drained"), "\(why)")
       #expect(try await other.tool("fleet", "undrain", "a").code == 0)
-      _ = try await answer(other, "/v1/jobs/large") { $0["state"] == "completed" && $0["durable"] == true }
+      _ = try await other.get("/v1/jobs/large") { $0["state"] == "completed" && $0["durable"] == true }
       #expect(try places(of: ["large"]) == [8])
       for daemon in [one, other] { _ = try await daemon.stop() }
     }
@@ -364,12 +352,12 @@ extension SystemTests {
       let survivor = try await DaemonProcess.ready(second)
       // The lead is the other one, so that nobody has to take its place.
       #expect(try await victim.stop() == .exited(code: 0))
-      _ = try await answer(survivor, "/v1/fleet") { $0["hosts"]?.array?.contains { $0["isLead"] == true } == true }
+      _ = try await survivor.get("/v1/fleet") { $0["hosts"]?.array?.contains { $0["isLead"] == true } == true }
       let next = try await DaemonProcess.ready(first)
       for number in 0..<4 {
         try second.drop(#"{"type": "long", "id": "l\#(number)"}"#, as: FileName("l\(number).json"))
       }
-      _ = try await answer(survivor, "/v1/fleet") { reply in
+      _ = try await survivor.get("/v1/fleet") { reply in
         reply["hosts"]?.array?.contains { $0["spool"]?.string == spool("a", first) && $0["running"] == 2 } == true
       }
       let host = "(SELECT max(number) FROM bobbin._host WHERE root LIKE 'a:%')"

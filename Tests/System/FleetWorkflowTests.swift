@@ -72,6 +72,20 @@ extension SystemTests {
       for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
     }
 
+    @Test("A job whose arguments can't be made of the results of others is discarded, and nobody is kept waiting")
+    func wrongReference() async throws {
+      let daemon = try await DaemonProcess.ready(try root("a"))
+      let wrong =
+        #"{"type": "echo", "id": "wrong", "after": "p", "arguments": {"x": {"from": "p", "result": "absent"}}}"#
+      let reply = try await daemon.request(
+        "POST", "/v1/jobs", query: ["wait": "60"], body: #"{"jobs": [{"type": "noop", "id": "p"}, \#(wrong)]}"#)
+      #expect(
+        reply.body["jobs"]?.array?.map { $0["state"] } == ["completed", "discarded"], "\(reply.body.serialized())")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try database.run(#"SELECT attempt FROM bobbin."Job" WHERE id = 'wrong'"#) == "1")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     @Test("Jobs know each other wherever they run, and one that has failed is told once")
     func workflow() async throws {
       let daemons = [try await DaemonProcess.ready(try root("a")), try await DaemonProcess.ready(try root("b"))]

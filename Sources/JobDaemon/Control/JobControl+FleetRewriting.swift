@@ -80,8 +80,8 @@ extension JobControl {
         configuration: engine.policy.configuration.value.fleet, handlers: engine.handlers,
         payloadDirectory: engine.payloadDirectory, spool: membership.spool
       ).place(of: specification)
-      // Files that not all hosts see are where the job came to.
-      if let spool = known.spool, spool != membership.spool, place != specification.place {
+      // Files that not all hosts see, or not for the same user, are where the job came to.
+      if let spool = known.spool, spool != membership.spool, ![specification.place, known.place].contains(place) {
         throw EditRefusal.elsewhere(name, spool)
       }
       let change = ArgumentChange(job: id, arguments: arguments, seen: earlier.arguments, place: place)

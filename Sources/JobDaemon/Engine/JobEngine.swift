@@ -29,6 +29,11 @@ struct JobEngine: Sendable {
   /// The unfinished jobs: of this host, or of its fleet.
   var unfinished: UnfinishedJobs { membership.map(UnfinishedJobs.ofFleet) ?? .here(scheduler) }
 
+  /// The bounds for jobs of other hosts of the fleet; nil without one.
+  var userBounds: UserBounds? {
+    membership.map { UserBounds(configuration: policy.configuration.value.fleet, spool: $0.spool) }
+  }
+
   /// This moment for records: in a fleet by its database's clock, so that all hosts agree on what is due.
   var date: Date { membership.map { Date(timeIntervalSince1970: Double($0.now.wall) / 1000) } ?? Date() }
 

@@ -1,3 +1,4 @@
+import Configuration
 import Dispatch
 import Fleet
 import Foundation
@@ -81,13 +82,15 @@ final class Membership: Sendable {
   ///   - store: the store, whose transactions are fenced from then on.
   ///   - slots: the number of jobs that this host runs at a time.
   ///   - types: the types that it has handlers for.
-  ///   - places: the places that it offers, beside its own spool.
+  ///   - configuration: what else it offers, beside its own spool.
   /// - Throws: ``StoreError`` if the database refuses this host, or does not answer within a minute.
-  func join(_ store: PostgresStore, slots: Int, types: [String], places: [String]) throws {
+  func join(_ store: PostgresStore, slots: Int, types: [String], _ configuration: Configuration.Fleet) throws {
     let answered = Latch()
     let refusal = Mutex<String?>(nil)
     let host = FleetHost(
-      root: spool, slots: slots, types: Set(types), places: FleetPlace.names(offered: places, spool: spool))
+      root: spool, slots: slots, types: Set(types),
+      places: FleetPlace.names(
+        offered: configuration.places, spool: spool, userDomain: configuration.userDomain))
     let driver = MemberDriver(
       database, host: host, agingStep: agingStep, queue: DispatchQueue(label: "fleet"),
       log: { [log] error in

@@ -11,9 +11,16 @@ struct LocalFiles {
   let payloadDirectory: String
   let spool: String
 
-  /// The place where a job has to run: the one that it names, and this host, if it names files that not all hosts see.
+  /// The place where a job has to run: the one that it names, and where its files are.
   func place(of job: JobSpecification, isCopied: Bool = false) -> String? {
-    FleetPlace(offered: job.place, spool: isCopied || paths(of: job).isEmpty ? nil : spool).name
+    FleetPlace(offered: job.place, site: site(of: job, isCopied: isCopied)).name
+  }
+
+  private func site(of job: JobSpecification, isCopied: Bool) -> FleetPlace.Site? {
+    if !isCopied && !paths(of: job).isEmpty { return .spool(spool) }
+    // A type that only others handle may name files as well.
+    let namesFiles = handlers[job.type].map { !$0.paths(in: job.arguments).isEmpty } ?? true
+    return configuration.userDomain.isEmpty || !namesFiles ? nil : .users(of: configuration.userDomain)
   }
 
   /// Copies what a job reads, if that is all that keeps other hosts from running it.

@@ -6,6 +6,14 @@ extension FleetReply {
   /// The seconds for which a host that is gone is shown, though nothing waits for it.
   private static let longestAbsence: Double = 7 * 86_400
 
+  /// The places of a host that its spool does not tell: those that it offers, and its users.
+  private static func places(of host: FleetOverview.Host) -> [String] {
+    host.places.filter { name in
+      guard name != host.root, let place = FleetPlace(name) else { return false }
+      return place.spool == nil && (place.offered == nil || place.userDomain == nil)
+    }.sorted()
+  }
+
   /// The fleet as the status interface shows it: what is assigned to a host and waits for a worker there is available.
   ///
   /// - Parameter host: the number of the host that answers.
@@ -21,7 +29,7 @@ extension FleetReply {
         number: one.number, spool: one.root, slots: one.slots, running: min(one.runCount, one.slots),
         silenceSeconds: Double(one.silence) / 1000, isLead: one.isAlive && one.number == overview.lead,
         isAlive: one.isAlive, isDrained: one.isDrained, boundJobs: overview.boundCount(of: one.root),
-        places: one.places.filter { $0 != one.root && FleetPlace($0)?.spool == nil }.sorted(), release: one.release,
+        places: Self.places(of: one), release: one.release,
         oldestFormat: one.formats.lowerBound, newestFormat: one.formats.upperBound)
     }
     self.init(

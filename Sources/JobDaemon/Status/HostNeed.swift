@@ -10,17 +10,30 @@ struct HostNeed {
   var reason: String {
     if let home { return reason(of: home) }
     let able = hosts.filter { $0.takes(type: type, place: place) }
-    let places = place.map { ", and offer the place \"\($0)\"," } ?? ""
+    let places = place.map { ", and \(qualities(of: $0).plural)," } ?? ""
     if !able.isEmpty { return "all hosts that have its type\(places) are busy" }
     guard let place else {
       return reason(of: hosts.filter { $0.types.contains(type) }, that: "has its type \"\(type)\"")
     }
     let offering = hosts.filter { $0.places.contains(place) }
     if offering.contains(where: { $0.isAlive && !$0.isDrained && !$0.types.contains(type) }) {
-      return "no host that offers the place \"\(place)\" has its type \"\(type)\""
+      return "no host that \(qualities(of: place).singular) has its type \"\(type)\""
     }
-    let advice = offering.isEmpty ? "; [Fleet] Places= names those of a host" : ""
-    return reason(of: offering, that: "offers the place \"\(place)\"") + advice
+    let advice = offering.isEmpty ? "; \(qualities(of: place).advice)" : ""
+    return reason(of: offering, that: qualities(of: place).singular) + advice
+  }
+
+  /// The words for hosts that give a place.
+  private func qualities(of name: String) -> (singular: String, plural: String, advice: String) {
+    let (place, advice) = (FleetPlace(name), "[Fleet] Places= names those of a host")
+    guard let domain = place?.userDomain else {
+      return ("offers the place \"\(name)\"", "offer the place \"\(name)\"", advice)
+    }
+    let users = "the users of \(domain), to whom its files belong"
+    guard let offered = place?.offered else {
+      return ("has \(users)", "have \(users)", "[Fleet] UserDomain= names those of a host")
+    }
+    return ("offers the place \"\(offered)\" to \(users)", "offer the place \"\(offered)\" to \(users)", advice)
   }
 
   /// The host whose spool alone has the input.

@@ -1,6 +1,7 @@
 import Dispatch
 import HTTPService
 import JobSchedule
+import Jobs
 import ObjectGraph
 import Synchronization
 import SystemSupport
@@ -20,6 +21,8 @@ final class SubmissionWait: Sendable {
   }
 
   private static let queue = DispatchQueue(label: "ends of waits")
+  /// The queue on which the lead of a fleet is asked about held jobs, which blocks.
+  private static let questions = DispatchQueue(label: "waits for held jobs")
   private let timer = OneShotTimer(queue: SubmissionWait.queue)
 
   private let ids: [ManagedObjectID]
@@ -37,11 +40,13 @@ final class SubmissionWait: Sendable {
   /// - Parameter files: the files that were submitted; what they replace is waited for once that is done.
   func begin(limit: Duration, for files: [AdmittedFile]) {
     timer.arm(after: limit) { [weak self] in self?.end(isOver: false) }
-    guard let file = files.first(where: { !$0.replacements.isEmpty }) else { return watch() }
-    file.replacementEnd.whenSet { self.watch() }
+    let namesKnown = files.contains { !$0.repeated.isEmpty || !$0.replacements.isEmpty }
+    guard let file = files.first(where: { !$0.replacements.isEmpty }) else { return watch(namesKnown) }
+    file.replacementEnd.whenSet { self.watch(namesKnown) }
   }
 
-  private func watch() {
+  /// - Parameter namesKnown: true if some of the jobs were known, and may be held.
+  private func watch(_ namesKnown: Bool) {
     // The callbacks hold this object until the last job is released, or the wait has ended.
     let token = daemon.waiters.add(
       ids, to: daemon.scheduler, whenHeld: { self.endIfStuck() }, whenStopped: { self.end(isOver: false) }
@@ -56,8 +61,11 @@ final class SubmissionWait: Sendable {
       ids.contains { schedule.state(of: $0)?.isFinal == true }
     }
     if isComputed { daemon.flusher.flushSoon() }
-    // A repetition of a job that is held already.
-    if daemon.scheduler.read({ [ids] schedule, _ in ids.contains { schedule.state(of: $0) == .held } }) { endIfStuck() }
+    // This host knows which jobs of a fleet were known, but not their states.
+    let mayBeHeld =
+      daemon.membership != nil
+      ? namesKnown : daemon.scheduler.read { [ids] schedule, _ in ids.contains { schedule.state(of: $0) == .held } }
+    if mayBeHeld { endIfStuck() }
   }
 
   private func countDown() {
@@ -70,23 +78,43 @@ final class SubmissionWait: Sendable {
 
   /// Ends the wait if none of the jobs can end by itself.
   private func endIfStuck() {
-    let start = state.withLock { state in
-      state.sawHeld = true
-      return state.active
-    }
-    let (active, isHeld) = daemon.scheduler.read { [ids] schedule, _ in
-      var isHeld = false
-      for offset in ids.indices {
-        let index = (start + offset) % ids.count
-        switch schedule.state(of: ids[index]) {
-        case nil, .waiting: continue
-        case .held: isHeld = true
-        default: return (Int?.some(index), isHeld)
-        }
+    state.withLock { $0.sawHeld = true }
+    if daemon.membership != nil { return Self.questions.async { self.endIfStuckInFleet() } }
+    if daemon.scheduler.read({ schedule, _ in isStuck { schedule.state(of: $0) } }) { end(isOver: false) }
+  }
+
+  /// Ends the wait by what the lead knows, who has the news of a hold before it is asked: that was told first.
+  private func endIfStuckInFleet() {
+    do {
+      let isStuck = try isStuck { id in
+        if state.withLock({ $0.isOver }) { throw CancellationError() }
+        guard daemon.scheduler.read({ schedule, _ in schedule.contains(id) }) else { return nil }
+        // One that is over is told here soon.
+        return try daemon.engine.unfinished.explain(id).state ?? .running
       }
-      return (nil, isHeld)
+      if isStuck { end(isOver: false) }
+    } catch {
+      // Nobody leads at the moment: the wait goes on, at most until its limit.
     }
-    if let active { state.withLock { $0.active = active } } else if isHeld { end(isOver: false) }
+  }
+
+  /// Looks for a job that can still end by itself, from where one was found last; true if there is none, but a held one.
+  ///
+  /// - Parameter stateOf: the state of one; nil for one that is over.
+  private func isStuck(_ stateOf: (ManagedObjectID) throws -> JobState?) rethrows -> Bool {
+    let start = state.withLock { $0.active }
+    var isHeld = false
+    for offset in ids.indices {
+      let index = (start + offset) % ids.count
+      switch try stateOf(ids[index]) {
+      case nil, .waiting: continue
+      case .held: isHeld = true
+      default:
+        state.withLock { $0.active = index }
+        return false
+      }
+    }
+    return isHeld
   }
 
   /// Ends the wait without calling back: the client has gone.

@@ -42,6 +42,10 @@ final class AttemptRecorder: Sendable {
     async
   {
     if let failure = error as? JobFailure { return await finish(job, nil, verdict: .discard(failure), on: executor) }
+    if let hold = error as? AttemptHold {
+      engine.log.error("a job is held: \(hold)")
+      return await finish(job, nil, verdict: .hold(hold.description), on: executor)
+    }
     engine.report(error, "a job can't be started, and is held")
     engine.endUnrecorded(job, .held)
     if error is UnknownType { engine.scheduler.change { schedule, _ in schedule.awaitingHandler.insert(job.objectID) } }
@@ -181,10 +185,12 @@ final class AttemptRecorder: Sendable {
     let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)
     let (objectID, host, now) = (job.objectID, engine.membership?.spool, engine.date)
     let isOfFleet = engine.membership != nil
+    // In a fleet one that did not begin is on record as well.
+    let number = attempt?.number ?? job.run?.attempt
     return try await context.perform { context in
       let object = try context.job(with: objectID)
-      if let attempt {
-        object.attempt = Int32(attempt.number)
+      if let number {
+        object.attempt = Int32(number)
         object.host = host
       }
       object.failure = verdict.failure?.message ?? object.failure
@@ -204,7 +210,7 @@ final class AttemptRecorder: Sendable {
       case .hold, .interrupt:
         object.currentState = .held
         // The attempt was cut short through no fault of its own.
-        if attempt != nil { object.maxAttempts += 1 }
+        if number != nil { object.maxAttempts += 1 }
       case .giveWay where isOfFleet:
         // The lead learns from it that the attempt has ended. Whoever has held it before does so still.
         let stop = object.currentState == .held ? earlier : (.held, JobReplacement.reason)

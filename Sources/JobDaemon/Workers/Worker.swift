@@ -100,7 +100,7 @@ actor Worker {
   private func begin(_ job: RunningJob) async throws -> CurrentAttempt {
     let context = ManagedObjectContext(parent: engine.main, name: "job", executor: executor)
     let (objectID, started, run) = (job.objectID, engine.date, job.run)
-    let handlers = engine.handlers
+    let (handlers, bounds) = (engine.handlers, job.isOfOtherSpool ? engine.userBounds : nil)
     let (specification, number, submitter, cursor, givenUp) = try await context.perform { context in
       let object = try context.job(with: objectID)
       var specification = try JobSpecification(record: object)
@@ -111,6 +111,10 @@ actor Worker {
         throw JobFailure("the daemon ended in each of its \(number - 1) attempts")
       }
       if let handler = handlers[specification.type], job.stop == nil, givenUp == nil {
+        let refusal = bounds?.refusal(
+          submitter: object.submitter, origin: object.spool, place: object.place,
+          namesFiles: !handler.paths(in: specification.arguments).isEmpty)
+        if let refusal { throw AttemptHold(refusal) }
         try specification.resolveReferences(in: context, handler.validate)
       }
       // A fleet has it on record already.

@@ -19,9 +19,9 @@ package final class UnixListener: Sendable {
   /// - Parameters:
   ///   - path: At most 107 bytes.
   ///   - mode: Who may connect: those with the right to write. Holds from the start, whatever the umask.
-  ///   - backlog: How many clients may wait to be accepted.
+  ///   - backlog: How many clients may wait to be accepted; as many as the kernel lets if it is not given.
   /// - Throws: ``SystemError/Code/addressInUse`` when somebody answers there.
-  package init(path: String, mode: UInt32, backlog: Int32 = 128) throws(SystemError) {
+  package init(path: String, mode: UInt32, backlog: Int32 = Int32(SOMAXCONN)) throws(SystemError) {
     let address = try SocketAddress(path: path)
     descriptor = try .socket(.stream)
     let number = descriptor.number
