@@ -316,6 +316,7 @@ final class Service: Sendable {
       DispatchQueue(label: "shutdown").async {
         engine.daemon.answerWaiters(within: Self.replyTime)
         for server in engine.servers { server.stop() }
+        engine.daemon.leaveFleet()
         continuation.resume()
       }
     }

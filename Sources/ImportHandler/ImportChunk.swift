@@ -136,7 +136,7 @@ struct RejectedRecord: Sendable {
   /// The rule that was broken, such as `type`; stays the same from release to release.
   let rule: String
   let message: String
-  /// The record as it came.
+  /// The record as it came, but for U+0000, which not every store holds.
   let raw: String
 
   init(
@@ -147,9 +147,10 @@ struct RejectedRecord: Sendable {
     self.column = column
     self.place = place
     self.rule = rule
-    self.message = message
-    self.raw = raw
+    (self.message, self.raw) = (Self.storable(message), Self.storable(raw))
   }
+
+  private static func storable(_ text: String) -> String { text.replacing("\0", with: "\u{FFFD}") }
 
   /// A record that can't be read.
   init(_ error: RecordError, in source: RecordSource) {

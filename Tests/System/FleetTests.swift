@@ -129,6 +129,42 @@ extension SystemTests {
       #expect(end == .exited(code: 0), "\(next.logText)")
     }
 
+    @Test(
+      "Records and results with U+0000, which PostgreSQL does not hold, cost their own job one attempt, with the reason"
+    )
+    func nul() async throws {
+      let root = try root("a")
+      let daemon = try await DaemonProcess.ready(root)
+      try root.payload("bad.csv", "job,number\na,1\nb\0b,2\n")
+      try root.payload("bad.ndjson", #"{"job": "a\u0000b", "number": 1}"# + "\n")
+      for name in ["bad.csv", "bad.ndjson"] {
+        try root.drop(TestModel.importJob(name, name), as: FileName(name + ".json"))
+        try await daemon.waitUntilSpoolIsEmpty()
+      }
+      let ends = try database.run(
+        #"SELECT string_agg(id || ' ' || state || ' ' || attempt, ', ' ORDER BY id) FROM bobbin."Job""#)
+      #expect(ends == "bad.csv discarded 1, bad.ndjson discarded 1", "\(daemon.logText)")
+      #expect(try root.reason("bad.csv.json").contains("line 3, column 2, field 1: a NUL byte"))
+      #expect(try root.reason("bad.ndjson.json").contains("the character U+0000, which PostgreSQL does not store"))
+      #expect(try database.run(#"SELECT raw FROM bobbin."ImportReject""#) == "b\u{FFFD}b,2")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
+    @Test("Clients that wait for jobs are told at a stop that these were accepted, and how they are")
+    func stopMeanwhile() async throws {
+      let root = try root("a")
+      let daemon = try await DaemonProcess.ready(root)
+      #expect(try await daemon.tool("pause").code == 0)
+      async let waiting = Tool.run(
+        "bobbinctl", ["--root", root.directory.path, "submit", "--wait=10min", "-"],
+        input: #"{"type": "noop", "id": "x"}"#)
+      try await daemon.wait { try !$0.root.currentFiles.isEmpty }
+      _ = try await daemon.get("/v1/jobs/x") { $0["state"] == "available" }
+      #expect(try await daemon.stop() == .exited(code: 0))
+      let tool = try await waiting
+      #expect(tool.code == 75 && tool.output.hasPrefix("available  x  the wait has ended; "), "\(tool)")
+    }
+
     @Test("The jobs of a host that is killed run on another within seconds, once each")
     func takeover() async throws {
       let (first, second) = (try slowRoot("a"), try slowRoot("b"))

@@ -79,11 +79,12 @@ enum Verdict: Sendable {
     }
   }
 
-  /// Returns an error as a failure; an unforeseen one may be transient, but values that don't fit the model stay
-  /// invalid.
+  /// Returns an error as a failure; an unforeseen one may be transient, but values that don't fit the model, or that the
+  /// store can't hold, stay invalid.
   private static func failure(_ error: any Error) -> JobFailure {
     if let failure = error as? JobFailure { return failure }
-    var failure = JobFailure("\(error)", isPermanent: error is ValidationError)
+    let isOfValue = error is ValidationError || (error as? StoreError)?.code == .unsupported
+    var failure = JobFailure("\(error)", isPermanent: isOfValue)
     failure.isShortage = error is HostFault
     if let error = error as? SystemError { failure.isShortage = error.isShortage }
     if let error = error as? StoreError { failure.isShortage = error.isTransient }
