@@ -292,8 +292,7 @@ package final class Daemon: Sendable {
     self.schedules.replace(schedules)
   }
 
-  /// Stops within the configured time: running jobs finish or go back to the spool, and what is merged goes to disk. A host
-  /// of a fleet stays in it until ``leaveFleet()``, since its last replies tell of jobs.
+  /// Stops within the configured time: running jobs finish or go back to the spool, and what is merged goes to disk.
   ///
   /// - Parameter willFlush: called when no job runs any more, and only the disk is waited for.
   /// - Returns: true if everything merged is on disk.
@@ -324,9 +323,6 @@ package final class Daemon: Sendable {
     await intake.finish()
     return isFlushed
   }
-
-  /// Takes leave of the fleet, if there is one, which blocks; for a daemon that was stopped and answers nobody any more.
-  package func leaveFleet() { membership?.leave() }
 
   /// True while a handler runs, also one whose attempt was given up; for a daemon that was stopped.
   package var hasRunningHandlers: Bool { workers.isOccupied }
