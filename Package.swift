@@ -108,7 +108,7 @@ let package = Package(
       name: "PostgresFleet",
       dependencies: [
         "Fleet", "JSONText", "JobSchedule", "Jobs", "ObjectModel", "PostgresStore", "SQLGeneration", "StoreInterface",
-        "SystemSupport",
+        "SystemSupport", "TextSupport",
       ], swiftSettings: strict),
     .target(
       name: "JobDaemon",

@@ -24,7 +24,7 @@ extension Configuration {
   /// Each key whose value differs from that in `old`, in the order of the file.
   package func changes(from old: Configuration) -> [Change] {
     settings(with: old).compactMap { setting in
-      let (before, after) = (setting.print(old), setting.print(self))
+      let (before, after) = (setting.text(old), setting.text(self))
       guard before != after else { return nil }
       return Change(section: setting.section, key: setting.key, old: before, new: after, effect: setting.effect)
     }
@@ -47,7 +47,7 @@ extension Configuration {
     }
     return sections.map { section in
       settings.filter { $0.section == section }
-        .reduce(into: "[\(section)]\n") { text, setting in text += "\(setting.key)=\(setting.print(self))\n" }
+        .reduce(into: "[\(section)]\n") { text, setting in text += "\(setting.key)=\(setting.text(self))\n" }
     }.joined(separator: "\n")
   }
 }

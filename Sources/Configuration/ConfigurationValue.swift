@@ -14,10 +14,10 @@ extension Configuration {
   package var values: [ShownValue] {
     let usual = Configuration()
     return settings().map { setting in
-      let text = setting.print(self)
+      let text = setting.text(self)
       return ShownValue(
         section: setting.section, key: setting.key, text: ConfigurationProblem.withoutPassword(text),
-        isChanged: text != setting.print(usual), effect: setting.effect)
+        isChanged: text != setting.text(usual), effect: setting.effect)
     }
   }
 }

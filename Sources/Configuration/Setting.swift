@@ -10,7 +10,7 @@ struct Setting: Sendable {
   /// Copies the value of this key, and of no other, from another configuration.
   let copy: @Sendable (_ source: Configuration, _ configuration: inout Configuration) -> Void
   /// The current value in the form that `assign` reads.
-  let print: @Sendable (_ configuration: Configuration) -> String
+  let text: @Sendable (_ configuration: Configuration) -> String
 
   init<Value>(
     _ section: String, _ key: String, at path: any WritableKeyPath<Configuration, Value> & Sendable,
@@ -26,7 +26,7 @@ struct Setting: Sendable {
       return true
     }
     copy = { source, configuration in configuration[keyPath: path] = source[keyPath: path] }
-    print = { format.print($0[keyPath: path]) }
+    text = { format.text($0[keyPath: path]) }
   }
 }
 

@@ -7,7 +7,7 @@ struct ValueFormat<Value: Equatable & Sendable>: Sendable {
   /// The text's value, or nil if the text is not allowed.
   let parse: @Sendable (String) -> Value?
   /// The text that `parse` turns into this value.
-  let print: @Sendable (Value) -> String
+  let text: @Sendable (Value) -> String
 }
 
 extension ValueFormat where Value == Int {
@@ -15,7 +15,7 @@ extension ValueFormat where Value == Int {
     Self(
       allowed: "a whole number from \(range.lowerBound) to \(range.upperBound)",
       parse: { text in Int(text).flatMap { range.contains($0) ? $0 : nil } },
-      print: { String($0) })
+      text: { String($0) })
   }
 }
 
@@ -30,7 +30,7 @@ extension ValueFormat where Value == Bool {
         default: nil
         }
       },
-      print: { $0 ? "yes" : "no" })
+      text: { $0 ? "yes" : "no" })
   }
 }
 
@@ -39,7 +39,7 @@ extension ValueFormat where Value: CaseIterable & RawRepresentable, Value.RawVal
     Self(
       allowed: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
       parse: { Value(rawValue: $0) },
-      print: { $0.rawValue })
+      text: { $0.rawValue })
   }
 }
 
@@ -48,18 +48,18 @@ extension ValueFormat {
   static func optional<Wrapped>(_ format: ValueFormat<Wrapped>) -> Self where Value == Wrapped? {
     Self(
       allowed: format.allowed, parse: { text in format.parse(text).map { .some($0) } },
-      print: { $0.map(format.print) ?? "" })
+      text: { $0.map(format.text) ?? "" })
   }
 }
 
 extension ValueFormat where Value == String {
   /// Any text.
-  static var text: Self { Self(allowed: "a text", parse: { $0 }, print: { $0 }) }
+  static var text: Self { Self(allowed: "a text", parse: { $0 }, text: { $0 }) }
 
   /// One of a few words.
   static func word(_ words: [String]) -> Self {
     Self(
-      allowed: "one of " + words.joined(separator: ", "), parse: { words.contains($0) ? $0 : nil }, print: { $0 })
+      allowed: "one of " + words.joined(separator: ", "), parse: { words.contains($0) ? $0 : nil }, text: { $0 })
   }
 
   /// Permission bits of a file in base 8.
@@ -67,7 +67,7 @@ extension ValueFormat where Value == String {
     Self(
       allowed: "permission bits from 000 to 777, such as 640",
       parse: { text in Int(text, radix: 8).flatMap { (0...0o777).contains($0) && text.utf8.count >= 3 ? text : nil } },
-      print: { $0 })
+      text: { $0 })
   }
 
   /// A colour as in style sheets.
@@ -79,7 +79,7 @@ extension ValueFormat where Value == String {
         let isNumber = text.first == "#" && [6, 8].contains(digits.count) && digits.allSatisfy(\.isHexDigit)
         return isNumber || ["white", "black", "transparent"].contains(text) ? text : nil
       },
-      print: { $0 })
+      text: { $0 })
   }
 }
 
@@ -89,7 +89,7 @@ extension ValueFormat {
     let words = ValueFormat<[String]>.words(Choice.allCases.map(\.rawValue))
     return Self(
       allowed: words.allowed, parse: { text in words.parse(text)?.compactMap { Choice(rawValue: $0) } },
-      print: { words.print($0.map(\.rawValue)) })
+      text: { words.text($0.map(\.rawValue)) })
   }
 }
 
@@ -102,7 +102,7 @@ extension ValueFormat where Value == [String] {
         let given = text.split(separator: " ").map(String.init)
         return given.allSatisfy(words.contains) && !given.isEmpty ? given : nil
       },
-      print: { $0.joined(separator: " ") })
+      text: { $0.joined(separator: " ") })
   }
 }
 
@@ -127,7 +127,7 @@ extension ValueFormat where Value == [String] {
         let given = text.lowercased().split(separator: " ").map(String.init)
         return given.allSatisfy { $0.contains(/^([a-z0-9._-]+|\[[0-9a-f:.]+\])$/) } && !given.isEmpty ? given : nil
       },
-      print: { $0.joined(separator: " ") })
+      text: { $0.joined(separator: " ") })
   }
 
   private static func list(_ allowed: String, _ isAllowed: @escaping @Sendable (String) -> Bool) -> Self {
@@ -137,7 +137,7 @@ extension ValueFormat where Value == [String] {
         let given = text.split(separator: " ").map(String.init)
         return given.allSatisfy(isAllowed) ? given : nil
       },
-      print: { $0.joined(separator: " ") })
+      text: { $0.joined(separator: " ") })
   }
 }
 
@@ -184,7 +184,7 @@ extension ValueFormat where Value == String {
         var path = text[...]
         while path.count > 1, path.last == "/" { path.removeLast() }
         return String(path)
-      }, print: { $0 })
+      }, text: { $0 })
   }
 
   /// An address with a port, to listen at.
@@ -197,7 +197,7 @@ extension ValueFormat where Value == String {
   static var userName: Self { text("the name of a user") { !$0.contains { $0.isWhitespace || $0 == ":" } } }
 
   private static func text(_ allowed: String, _ isAllowed: @escaping @Sendable (String) -> Bool) -> Self {
-    Self(allowed: allowed, parse: { isAllowed($0) ? $0 : nil }, print: { $0 })
+    Self(allowed: allowed, parse: { isAllowed($0) ? $0 : nil }, text: { $0 })
   }
 }
 
@@ -218,7 +218,7 @@ extension ValueFormat where Value == [ClosedRange<UInt32>] {
         }
         return ranges.count == words.count ? ranges : nil
       },
-      print: { ranges in
+      text: { ranges in
         ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: " ")
       })
   }
@@ -233,7 +233,7 @@ extension ValueFormat where Value == Int {
         guard text.allSatisfy({ $0 >= "0" && $0 <= "7" }) else { return nil }
         return Int(text, radix: 8).flatMap { (0...limit).contains($0) ? $0 : nil }
       },
-      print: { "0" + String($0, radix: 8) })
+      text: { "0" + String($0, radix: 8) })
   }
 }
 
@@ -241,13 +241,13 @@ extension ValueFormat where Value == Int {
   /// A number of bytes, as systemd writes it: `65536`, `64K`, `10M`, `2G`, `1T`, each step being 1024.
   static func size(in range: ClosedRange<Int>) -> Self {
     Self(
-      allowed: "a size from \(printSize(range.lowerBound)) to \(printSize(range.upperBound)), "
+      allowed: "a size from \(sizeText(range.lowerBound)) to \(sizeText(range.upperBound)), "
         + "in bytes or with K, M, G or T, such as 64K",
       parse: { text in SizeText.bytes(text).flatMap { range.contains($0) ? $0 : nil } },
-      print: { printSize($0) })
+      text: { sizeText($0) })
   }
 
-  private static func printSize(_ bytes: Int) -> String {
+  private static func sizeText(_ bytes: Int) -> String {
     for suffix in SizeText.suffixes where bytes != 0 && bytes % (1 << suffix.shift) == 0 {
       return "\(bytes >> suffix.shift)\(suffix.letter)"
     }
@@ -262,10 +262,10 @@ extension ValueFormat where Value == Duration {
   /// years are not offered: their length is a convention, and no setting needs them.
   static func duration(in range: ClosedRange<Duration>) -> Self {
     Self(
-      allowed: "a time span from \(TimeSpan.print(range.lowerBound)) to \(TimeSpan.print(range.upperBound)), "
+      allowed: "a time span from \(TimeSpan.text(of: range.lowerBound)) to \(TimeSpan.text(of: range.upperBound)), "
         + "such as 250ms, 5s or 1h 30min",
       parse: { text in TimeSpan.parse(text).flatMap { range.contains($0) ? $0 : nil } },
-      print: { TimeSpan.print($0) })
+      text: { TimeSpan.text(of: $0) })
   }
 }
 
@@ -278,7 +278,7 @@ extension ValueFormat where Value == Configuration.Rate? {
         if text == "infinity" { return .some(nil) }
         return RateText.parse(text).map { Configuration.Rate(count: $0.count, period: $0.period) }
       },
-      print: { rate in rate.map { RateText.print($0.count, per: $0.period) } ?? "infinity" })
+      text: { rate in rate.map { RateText.text(of: $0.count, per: $0.period) } ?? "infinity" })
   }
 }
 
@@ -289,7 +289,7 @@ extension ValueFormat where Value == BackoffGrowth? {
     return Self(
       allowed: "one of default, " + words.joined(separator: ", "),
       parse: { text in text == "default" ? .some(nil) : BackoffGrowth(rawValue: text).map { $0 } },
-      print: { $0?.rawValue ?? "default" })
+      text: { $0?.rawValue ?? "default" })
   }
 }
 

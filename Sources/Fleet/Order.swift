@@ -39,6 +39,8 @@ package enum Order: Sendable, Equatable {
     case explain(ManagedObjectID)
     /// Lists jobs.
     case find(Selection)
+    /// Asks for the states of some jobs; those that are not unfinished are left out of the answer.
+    case states([ManagedObjectID])
     /// Asks for the queues and types of the fleet.
     case resources
   }

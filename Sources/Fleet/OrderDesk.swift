@@ -171,6 +171,9 @@ extension Schedule {
     case .find(let selection):
       let (found, total) = find(selection)
       return .found(found, total: total)
+    case .states(let jobs):
+      let found = jobs.compactMap { job in state(of: job).map { OrderAnswer.FoundJob(job: job, state: $0) } }
+      return .found(found, total: found.count)
     case .resources: return .resources(resourceViews.filter { $0.name.kindAndName != nil })
     }
   }

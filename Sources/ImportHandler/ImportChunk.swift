@@ -2,6 +2,7 @@ import Jobs
 import ObjectGraph
 import RecordInput
 import SystemSupport
+import TextSupport
 
 /// Records that were read and are to be written together.
 struct ImportChunk: Sendable {
@@ -147,10 +148,8 @@ struct RejectedRecord: Sendable {
     self.column = column
     self.place = place
     self.rule = rule
-    (self.message, self.raw) = (Self.storable(message), Self.storable(raw))
+    (self.message, self.raw) = (message.storable, raw.storable)
   }
-
-  private static func storable(_ text: String) -> String { text.replacing("\0", with: "\u{FFFD}") }
 
   /// A record that can't be read.
   init(_ error: RecordError, in source: RecordSource) {

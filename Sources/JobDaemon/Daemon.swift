@@ -249,8 +249,7 @@ package final class Daemon: Sendable {
       throw StoreError(.unsupported, "hosts of a fleet share a store in PostgreSQL, and this is another one")
     }
     if membership.isFounder { try fleetAdmission?.placeAdoptedJobs() }
-    try membership.join(
-      store, slots: settings.workers.count, types: handlers.types, settings.fleet)
+    try membership.join(store, slots: settings.workers.count, types: handlers.types, settings.fleet)
     setLimits(replacing: nil)
     workers.start(count: settings.workers.count)
     try spool.countFiles([:])
@@ -323,6 +322,9 @@ package final class Daemon: Sendable {
     await intake.finish()
     return isFlushed
   }
+
+  /// Leaves the fleet, if there is one, behind the last reply, which may tell of its jobs. Blocks.
+  package func leaveFleet() { membership?.leave() }
 
   /// True while a handler runs, also one whose attempt was given up; for a daemon that was stopped.
   package var hasRunningHandlers: Bool { workers.isOccupied }

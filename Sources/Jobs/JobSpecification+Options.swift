@@ -9,11 +9,11 @@ extension JobSpecification {
   package var options: String? {
     var object: JSONObject = [:]
     if let maxAttempts { object["maxAttempts"] = .integer(Int64(maxAttempts)) }
-    if let timeout { object["timeout"] = .string(TimeSpan.print(timeout)) }
+    if let timeout { object["timeout"] = .string(TimeSpan.text(of: timeout)) }
     if let backoff {
       object["backoff"] = .object([
-        "kind": .string(backoff.growth.rawValue), "base": .string(TimeSpan.print(backoff.base)),
-        "limit": .string(TimeSpan.print(backoff.limit)), "jitter": .number(backoff.jitter),
+        "kind": .string(backoff.growth.rawValue), "base": .string(TimeSpan.text(of: backoff.base)),
+        "limit": .string(TimeSpan.text(of: backoff.limit)), "jitter": .number(backoff.jitter),
       ])
     }
     if !after.isEmpty { object["after"] = .array(after.map(JSONValue.string)) }

@@ -160,7 +160,7 @@ extension JobLimit.Rate {
   }
 
   /// The text that parses to this rate.
-  package var text: String { RateText.print(count, per: period) }
+  package var text: String { RateText.text(of: count, per: period) }
 }
 
 extension JobSpecification {

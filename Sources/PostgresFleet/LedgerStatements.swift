@@ -2,14 +2,10 @@ import Fleet
 import PostgresStore
 import SQLGeneration
 import StoreInterface
+import TextSupport
 
 extension Request {
   init(_ sql: String, _ values: [SQLBinding]) { self.init(sql, Parameters(values)) }
-}
-
-extension String {
-  /// The text without the one character that PostgreSQL does not store: it must not keep all else from being written.
-  var storable: String { replacing("\0", with: "\u{FFFD}") }
 }
 
 extension SQLBinding {

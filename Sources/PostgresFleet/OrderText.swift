@@ -56,6 +56,9 @@ enum OrderText {
         object["after"] = .integer(key)
         object["limit"] = .integer(Int64(limit))
       }
+    case .states(let jobs):
+      object["order"] = .string("states")
+      object["jobs"] = .array(jobs.map { .integer($0.key) })
     case .resources: object["order"] = .string("resources")
     }
   }
@@ -84,7 +87,7 @@ enum OrderText {
     case "pause":
       guard let resource = object["resource"].flatMap(resource), let value = object["value"]?.bool else { return nil }
       return .pause(resource, value)
-    case "explain", "find", "resources":
+    case "explain", "find", "states", "resources":
       guard let until = object["until"]?.integer, let question = question(name, object, id: id) else { return nil }
       return .ask(question, until: until)
     case "replace":
@@ -104,6 +107,7 @@ enum OrderText {
   private static func question(_ name: String, _ object: JSONObject, id: (Int64) -> ManagedObjectID) -> Order.Question?
   {
     if name == "resources" { return .resources }
+    if name == "states" { return .states((object["jobs"]?.array ?? []).compactMap(\.integer).map(id)) }
     if let job = object["job"]?.integer { return .explain(id(job)) }
     guard let limit = object["limit"]?.integer else { return nil }
     let page: Schedule.Page? =

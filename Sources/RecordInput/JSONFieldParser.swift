@@ -5,7 +5,7 @@ import Glibc
 struct JSONFieldParser: ~Copyable {
   /// A problem with a record, and its place.
   struct Problem: Error {
-    enum Kind { case syntax, notAnObject, tooManyFields }
+    enum Kind { case syntax, notAnObject, tooManyFields, nulCharacter }
     let kind: Kind
     let index: Int
   }
@@ -127,7 +127,7 @@ struct JSONFieldParser: ~Copyable {
       if end >= 0 {
         ranges[column] =
           scan.hasEscapes
-          ? unescape(scan, start + 1..<end - 1) : FieldRange(.quotedText, at: start + 1, length: end - start - 2)
+          ? try text(scan, start..<end) : FieldRange(.quotedText, at: start + 1, length: end - start - 2)
       }
     case 0x2D, 0x30...0x39:
       end = scan.number(start)
@@ -241,6 +241,15 @@ extension JSONFieldParser {
 }
 
 extension JSONFieldParser {
+  /// Writes the text of a value with escapes; U+0000 is refused in every notation of records, as not every store holds it.
+  mutating func text(_ scan: JSONScan, _ value: Range<Int>) throws(Problem) -> FieldRange {
+    let range = unescape(scan, value.lowerBound + 1..<value.upperBound - 1)
+    if UnsafeBufferPointer(start: unescaped + range.offset, count: range.length).contains(0) {
+      throw Problem(kind: .nulCharacter, index: value.lowerBound)
+    }
+    return range
+  }
+
   /// Writes the text of a string with escapes, which are known to be right.
   mutating func unescape(_ scan: JSONScan, _ range: Range<Int>) -> FieldRange {
     // No escape is longer as UTF-8 than as it is written.

@@ -155,6 +155,9 @@ final class JSONRecords: RecordReader {
     case .tooManyFields:
       return recordError(
         "tooManyFields", at: problem.index, "the record has more than \(options.maxFieldCount) fields; raise the limit")
+    case .nulCharacter:
+      return recordError(
+        "nulByte", at: problem.index, "the text holds the character U+0000, which not every store holds")
     case .syntax:
       // Reading it a second time tells what is wrong; good records don't pay for that.
       do throws(JSONError) {

@@ -67,7 +67,7 @@ package struct ParsedArguments {
     guard let text = self[name] else { return nil }
     if let span = TimeSpan.parse(text), span <= limit { return span }
     addProblem(
-      "\(name) takes a time span of at most \(TimeSpan.print(limit)), such as 90s, 10min or 3h, not \"\(text)\"")
+      "\(name) takes a time span of at most \(TimeSpan.text(of: limit)), such as 90s, 10min or 3h, not \"\(text)\"")
     return nil
   }
 

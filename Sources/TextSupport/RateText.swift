@@ -10,5 +10,5 @@ package enum RateText {
   }
 
   /// The text that parses to this rate.
-  package static func print(_ count: Int, per period: Duration) -> String { "\(count)/\(TimeSpan.print(period))" }
+  package static func text(of count: Int, per period: Duration) -> String { "\(count)/\(TimeSpan.text(of: period))" }
 }

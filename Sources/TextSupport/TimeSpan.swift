@@ -38,7 +38,7 @@ package enum TimeSpan {
   }
 
   /// The shortest sum of units that `parse` turns into this duration, such as `1h 30min`.
-  package static func print(_ duration: Duration) -> String {
+  package static func text(of duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     let microseconds = attoseconds / 1_000_000_000_000
     let parts = [

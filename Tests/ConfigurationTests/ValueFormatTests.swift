@@ -35,7 +35,7 @@ struct ValueFormatTests {
       (250_000, "250ms"), (0, "0s"), (90_000_000, "1min 30s"), (hour * 25, "1d 1h"), (1_500_007, "1s 500ms 7us"),
     ])
   func printedDurations(_ microseconds: Int, _ text: String) {
-    #expect(TimeSpan.print(.microseconds(microseconds)) == text)
+    #expect(TimeSpan.text(of: .microseconds(microseconds)) == text)
     #expect(TimeSpan.parse(text) == .microseconds(microseconds))
   }
 
@@ -48,7 +48,7 @@ struct ValueFormatTests {
   func sizes(_ text: String, _ bytes: Int, _ printed: String) {
     let format = ValueFormat<Int>.size(in: 0...Int.max)
     #expect(format.parse(text) == bytes)
-    #expect(format.print(bytes) == printed)
+    #expect(format.text(bytes) == printed)
   }
 
   @Test("Anything else is not a size", arguments: ["", "K", "64k", "64KB", "1.5M", "-1", "8388608T", "64 K", "0x10"])

@@ -285,6 +285,10 @@ struct OrderTests {
     #expect(try ask(.explain(LeadDesk.id(3))) == .explanation(.waiting, [.job(LeadDesk.id(1))]))
     #expect(try ask(.explain(LeadDesk.id(1))) == .explanation(.running, []))
     #expect(try ask(.explain(LeadDesk.id(99))) == .explanation(nil, []))
+    let some = [3, 99, 1].map { LeadDesk.id($0) }
+    #expect(
+      try ask(.states(some))
+        == .found([.init(job: some[0], state: .waiting), .init(job: some[2], state: .running)], total: 2))
     let all = Order.Selection(
       queue: "q", type: nil, batch: nil, states: [.running, .waiting], page: .newest(offset: 0, limit: 1))
     #expect(try ask(.find(all)) == .found([.init(job: LeadDesk.id(3), state: .waiting)], total: 2))

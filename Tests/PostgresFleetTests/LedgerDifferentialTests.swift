@@ -181,7 +181,7 @@ private final class RandomHistory {
         ? .ask(.resources, until: 5) : .pause(.host("root\(random.number(0..<4))"), random.chance(60))
     case 0: return .pause(.queue("q\(random.number(0..<2))"), random.chance(60))
     case 1: return .pause(pick([.everything, .type("t"), .key("k"), .place("p")]) ?? .everything, random.chance(60))
-    case 2: return .ask(.explain(someJob()), until: 5)
+    case 2: return .ask(random.chance(50) ? .explain(someJob()) : .states([someJob(), someJob()]), until: 5)
     case 3:
       let page = random.chance(50) ? Schedule.Page.newest(offset: 3, limit: 9) : .following(-7, limit: 2)
       return .ask(

@@ -69,6 +69,8 @@ struct JSONReadersAgreeTests {
   /// Checks that both readers accept a text or both refuse it; true if they accept it.
   private static func mustAgree(_ record: ReadRecord, _ tree: Tree, _ text: [UInt8]) -> Bool {
     switch tree {
+    // A record is for a store, which may not hold every character.
+    case .value where record.error?.rule == "nulByte": #expect(shown(text).contains("\\u0000"))
     case .value: #expect(record.error == nil, "\(shown(text)): \(String(describing: record.error))")
     case .refused: #expect(record.error != nil, "\(shown(text))")
     case .beyondDouble: break
@@ -144,7 +146,9 @@ private struct RandomJSON {
   private mutating func string() -> String {
     var text = ""
     for _ in 0..<Int.random(in: 0..<12, using: &random) {
-      text += pick(["x", "yz", " ", "é", "\u{1F600}", "\\\"", "\\\\", "\\/", "\\u00e9", "\\ud83d\\ude00", "\\t", "\\b"])
+      text += pick([
+        "x", "yz", " ", "é", "\u{1F600}", "\\\"", "\\\\", "\\/", "\\u00e9", "\\ud83d\\ude00", "\\t", "\\b", "\\u0000",
+      ])
     }
     return "\"\(text)\""
   }

@@ -96,6 +96,19 @@ struct JSONSourceTests {
     #expect(error.message.contains("a number begins with 0"))
   }
 
+  @Test("A text with U+0000 is refused, as in delimited text; a key, and a value that is kept as JSON, may have it")
+  func nulCharacter() throws {
+    let result = try read(
+      #"{"a": "x\u0000"}"# + "\n" + #"{"a": {"b": "\u0000"}}"# + "\n" + #"{"a": "\\u0000", "\u0000": 1}"#
+    ) {
+      $0.format = .ndjson
+    }
+    #expect(result.rules == ["nulByte"])
+    #expect(result.rows.map(\.first) == [#"{"b": "\u0000"}"#, #"\u0000"#])
+    let error = try #require(result.records[0].error)
+    #expect(error.description == "line 1, column 7: the text holds the character U+0000, which not every store holds")
+  }
+
   @Test(
     "Text that ends too early, or goes on too long, is told after the records before it",
     arguments: [

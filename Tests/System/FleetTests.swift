@@ -130,23 +130,29 @@ extension SystemTests {
     }
 
     @Test(
-      "Records and results with U+0000, which PostgreSQL does not hold, cost their own job one attempt, with the reason"
+      "Records with U+0000, which PostgreSQL does not hold, are rejected with their line, and other values cost one attempt"
     )
     func nul() async throws {
       let root = try root("a")
       let daemon = try await DaemonProcess.ready(root)
       try root.payload("bad.csv", "job,number\na,1\nb\0b,2\n")
-      try root.payload("bad.ndjson", #"{"job": "a\u0000b", "number": 1}"# + "\n")
-      for name in ["bad.csv", "bad.ndjson"] {
-        try root.drop(TestModel.importJob(name, name), as: FileName(name + ".json"))
+      try root.payload("bad.ndjson", #"{"job": "a\u0000b", "number": 1}"# + "\n" + #"{"job": "c", "number": 2}"# + "\n")
+      try root.payload("bad.txt", "number\n1\n")
+      for name in ["bad.csv", "bad.ndjson", "bad.txt"] {
+        let values = name == "bad.txt" ? #", "format": "csv", "values": {"job": "a\u0000b"}"# : ""
+        try root.drop(
+          #"{"id": "\#(name)", "type": "import", "arguments": {"input": "\#(name)", "entity": "Reading"\#(values)}}"#,
+          as: FileName(name + ".json"))
         try await daemon.waitUntilSpoolIsEmpty()
       }
       let ends = try database.run(
         #"SELECT string_agg(id || ' ' || state || ' ' || attempt, ', ' ORDER BY id) FROM bobbin."Job""#)
-      #expect(ends == "bad.csv discarded 1, bad.ndjson discarded 1", "\(daemon.logText)")
+      #expect(ends == "bad.csv discarded 1, bad.ndjson discarded 1, bad.txt discarded 1", "\(daemon.logText)")
       #expect(try root.reason("bad.csv.json").contains("line 3, column 2, field 1: a NUL byte"))
-      #expect(try root.reason("bad.ndjson.json").contains("the character U+0000, which PostgreSQL does not store"))
-      #expect(try database.run(#"SELECT raw FROM bobbin."ImportReject""#) == "b\u{FFFD}b,2")
+      #expect(try root.reason("bad.ndjson.json").contains("line 1, column 9: the text holds the character U+0000"))
+      #expect(try root.reason("bad.txt.json").contains("the character U+0000, which PostgreSQL does not store"))
+      let rejects = try database.run(#"SELECT string_agg(raw, ' ' ORDER BY _key) FROM bobbin."ImportReject""#)
+      #expect(rejects == "b\u{FFFD}b,2 " + #"{"job": "a\u0000b", "number": 1}"#)
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 

@@ -56,9 +56,14 @@ extension SystemTests {
       let reason = "it came from the user \(user) of the host a:\(one.root.paths.spool), for whom the host b:"
       let shown = try await other.tool("show", "foreign").output
       #expect(
-        shown.contains(reason) && other.logText.contains("a job is held: \(reason)"), "\(shown)\n\(other.logText)")
+        shown.contains(reason) && other.logText.contains("the job foreign is held: \(reason)"),
+        "\(shown)\n\(other.logText)")
       // Who sends it once more is told at once as well.
       #expect(try await submit(jobs, at: one, "--wait=60").code == 3)
+      let lines = one.root.directory.path("jobs.ndjson")
+      try one.root.write(
+        importJob("foreign") + "\n" + #"{"type": "noop", "id": "l", "after": "foreign"}"# + "\n", to: lines)
+      #expect(try await one.tool("submit", "--wait=60", lines).code == 3)
       // Its own users are not meant.
       #expect(try await submit(importJob("own"), at: other, "--wait=60").code == 0)
       #expect(try database.run(#"SELECT count(*) FROM bobbin."Reading""#) == "1")
@@ -97,7 +102,9 @@ extension SystemTests {
       let other = try await start("b", "UserDomain=y.org")
       #expect(try await one.tool("fleet", "drain", "a").code == 0)
       let unknown = try await submit(importJob("unknown"), at: one, "--wait=60")
-      #expect(unknown.code == 3 && other.logText.contains("a job is held: it names files, and the user"), "\(unknown)")
+      #expect(
+        unknown.code == 3 && other.logText.contains("the job unknown is held: it names files, and the user"),
+        "\(unknown)")
       #expect(try database.run(#"SELECT count(*) FROM bobbin."Reading""#) == "0")
       for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0)) }
     }

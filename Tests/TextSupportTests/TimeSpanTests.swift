@@ -34,8 +34,8 @@ struct TimeSpanTests {
       (.milliseconds(1_500), "1s 500ms"),
       (.microseconds(1_001), "1ms 1us"),
     ] as [(Duration, String)])
-  func print(duration: Duration, text: String) {
-    #expect(TimeSpan.print(duration) == text)
+  func text(duration: Duration, text: String) {
+    #expect(TimeSpan.text(of: duration) == text)
     #expect(TimeSpan.parse(text) == duration)
   }
 
@@ -47,6 +47,6 @@ struct TimeSpanTests {
     ] as [(String, String?)])
   func rate(text: String, again: String?) {
     let rate = RateText.parse(text)
-    #expect(rate.map { RateText.print($0.count, per: $0.period) } == again)
+    #expect(rate.map { RateText.text(of: $0.count, per: $0.period) } == again)
   }
 }

@@ -31,7 +31,7 @@ struct DefinitionKey<Definition: FileDefinition>: Sendable {
       format: ValueFormat<Value?>(
         allowed: format.allowed + (noLimit.map { "; or \($0)" } ?? ""),
         parse: { text in text == noLimit ? .some(nil) : format.parse(text).map(Optional.some) },
-        print: { $0.map(format.print) ?? noLimit ?? "" }))
+        text: { $0.map(format.text) ?? noLimit ?? "" }))
   }
 
   /// A key whose value is words, each of which is added.

@@ -78,6 +78,6 @@ extension ValueFormat where Value == Int64 {
       in: .milliseconds(range.lowerBound) ... .milliseconds(range.upperBound))
     return Self(
       allowed: spans.allowed, parse: { spans.parse($0).map { Int64($0 / .milliseconds(1)) } },
-      print: { spans.print(.milliseconds($0)) })
+      text: { spans.text(.milliseconds($0)) })
   }
 }

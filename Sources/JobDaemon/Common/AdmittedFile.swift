@@ -25,6 +25,8 @@ struct AdmittedFile: Sendable {
   let ids: [String]
   /// Those among them that were known before, and are not run again.
   var repeated: Set<ManagedObjectID> = []
+  /// True if some were known, and so may be held.
+  var namesKnown: Bool { !repeated.isEmpty || !replacements.isEmpty }
   /// Known jobs whose place some of its jobs take; the others are scheduled once all of these are made.
   var replacements: [Replacement] = []
   /// Set once the replacements are made.

@@ -64,9 +64,8 @@ final class HostShortages: Sendable {
       since: current.values.lazy.map(\.since).min() ?? any.since)
   }
 
-  /// Notes the verdict on an attempt of a job.
-  func note(_ verdict: Verdict, of job: ManagedObjectID) {
-    guard case .retry(let delay, let failure) = verdict, failure.isShortage else { return clear(job) }
+  /// Notes that a job is tried again after a delay, for what its host lacks.
+  func note(_ failure: JobFailure, of job: ManagedObjectID, retriedAfter delay: Duration) {
     let end = ContinuousClock.now + delay + Self.patience
     let isNew = state.withLock { state in
       let known = state.waits[job]

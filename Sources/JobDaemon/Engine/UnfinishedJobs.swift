@@ -84,6 +84,21 @@ enum UnfinishedJobs: Sendable {
     }
   }
 
+  /// The states of those of these jobs that are unfinished.
+  ///
+  /// - Throws: ``NoAnswer`` if a fleet has no lead.
+  func states(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: JobState] {
+    switch self {
+    case .here(let scheduler):
+      return scheduler.read { schedule, _ in
+        Dictionary(uniqueKeysWithValues: Set(ids).compactMap { id in schedule.state(of: id).map { (id, $0) } })
+      }
+    case .ofFleet(let membership):
+      guard case .found(let found, _) = try membership.ask(.states(ids)) else { throw NoAnswer() }
+      return Dictionary(found.map { ($0.job, $0.state) }) { first, _ in first }
+    }
+  }
+
   /// The hosts that run some of these jobs; none without a fleet, where this host does.
   func places(of ids: some Collection<ManagedObjectID>) throws -> [ManagedObjectID: RunPlace] {
     guard case .ofFleet(let membership) = self, !ids.isEmpty else { return [:] }

@@ -367,8 +367,3 @@ final class Membership: Sendable {
   /// The watched jobs.
   var watched: Set<ManagedObjectID> { state.withLock { $0.watched } }
 }
-
-extension Daemon {
-  /// Leaves the fleet, if there is one, behind the last reply, which may tell of its jobs. Blocks.
-  package func leaveFleet() { membership?.leave() }
-}

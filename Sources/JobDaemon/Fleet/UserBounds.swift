@@ -15,7 +15,9 @@ struct UserBounds {
   /// - Parameters:
   ///   - origin: the root of the spool that it came to.
   ///   - place: the place that it asks for.
-  func refusal(submitter: Int64, origin: String?, place: String?, namesFiles: Bool) -> String? {
+  func refusal(submitter: Int64, origin: String?, place: String?, namesFiles: @autoclosure () -> Bool)
+    -> String?
+  {
     let from = origin.map { " of the host \($0)" } ?? ""
     let bounds = configuration.runsAs
     if !bounds.isEmpty && !bounds.contains(where: { range in UInt32(exactly: submitter).map(range.contains) ?? false })
@@ -24,7 +26,7 @@ struct UserBounds {
         + "[Fleet] RunsAs= there names the users, and `bobbinctl release` has it tried again"
     }
     let domain = configuration.userDomain
-    if domain.isEmpty || !namesFiles || origin == spool || FleetPlace(place)?.userDomain == domain { return nil }
+    if domain.isEmpty || origin == spool || FleetPlace(place)?.userDomain == domain || !namesFiles() { return nil }
     return
       "it names files, and the user \(submitter)\(from) may be another one on the host \(spool), whose users are those of "
       + "\(domain); give all hosts of the fleet a [Fleet] UserDomain=, and send the job again with \"replace\": true"

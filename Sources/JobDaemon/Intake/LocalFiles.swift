@@ -17,10 +17,10 @@ struct LocalFiles {
   }
 
   private func site(of job: JobSpecification, isCopied: Bool) -> FleetPlace.Site? {
-    if !isCopied && !paths(of: job).isEmpty { return .spool(spool) }
+    let named = handlers[job.type]?.paths(in: job.arguments)
+    if !isCopied && named?.contains(where: isOfThisHost) == true { return .spool(spool) }
     // A type that only others handle may name files as well.
-    let namesFiles = handlers[job.type].map { !$0.paths(in: job.arguments).isEmpty } ?? true
-    return configuration.userDomain.isEmpty || !namesFiles ? nil : .users(of: configuration.userDomain)
+    return configuration.userDomain.isEmpty || named?.isEmpty == true ? nil : .users(of: configuration.userDomain)
   }
 
   /// Copies what a job reads, if that is all that keeps other hosts from running it.
@@ -31,7 +31,7 @@ struct LocalFiles {
   func copies(for job: JobSpecification, submitter: UInt32, limit: Int) -> [InputCopy]? {
     let limit = min(limit, configuration.copiedInputSize)
     if limit <= 0 || job.waitsForSomething { return nil }
-    let paths = paths(of: job)
+    let paths = (handlers[job.type]?.paths(in: job.arguments) ?? []).filter(isOfThisHost)
     guard !paths.isEmpty, let inputs = handlers[job.type]?.inputs(in: job.arguments), Set(paths).isSubset(of: inputs)
     else { return nil }
     var copies: [InputCopy] = []
@@ -53,14 +53,12 @@ struct LocalFiles {
     return InputCopy(path: path, content: content, modificationTime: after.modificationTime)
   }
 
-  /// The paths that a job names and other hosts do not see.
-  private func paths(of job: JobSpecification) -> [String] {
-    (handlers[job.type]?.paths(in: job.arguments) ?? []).filter { path in
-      let path = absolute(path)
-      // Whoever climbs out of a folder has not named it.
-      return path.contains("/../")
-        || !configuration.sharedFolders.contains { path.hasPrefix($0.hasSuffix("/") ? $0 : $0 + "/") }
-    }
+  /// True if other hosts do not see what has a path.
+  private func isOfThisHost(_ path: String) -> Bool {
+    let path = absolute(path)
+    // Whoever climbs out of a folder has not named it.
+    return path.contains("/../")
+      || !configuration.sharedFolders.contains { path.hasPrefix($0.hasSuffix("/") ? $0 : $0 + "/") }
   }
 
   private func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : payloadDirectory + "/" + path }

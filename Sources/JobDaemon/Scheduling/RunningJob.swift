@@ -152,7 +152,7 @@ struct AttemptState {
       case .cancelled(let reason): reason
       case .held: "it is to be held"
       case .replaced: "it is replaced by another submission of its ID"
-      case .timedOut(let limit): "it took longer than \(TimeSpan.print(limit))"
+      case .timedOut(let limit): "it took longer than \(TimeSpan.text(of: limit))"
       case .shutdown: "the daemon is stopping"
       }
     }

@@ -53,7 +53,10 @@ extension StatusService {
     try daemon.intake.accept(lines, submitter: submission.user, needsAll: submission.wait != nil) { [self] result in
       switch result {
       case .success(let admitted):
-        wait(for: admitted.objectIDs, of: submission, at: place, responder: responder) { [self] status in
+        wait(
+          for: admitted.objectIDs, namesKnown: admitted.repeatedCount > 0, of: submission, at: place,
+          responder: responder
+        ) { [self] status in
           answer(admitted, to: submission, responder: responder, status: status)
         }
       case .failure(let error): _ = responder.respond(response(to: error))

@@ -82,9 +82,11 @@ extension StatusService {
 
   /// Waits for the jobs of a submission if its client wants that, and then answers with a status.
   ///
-  /// - Parameter files: the files of a document, which may replace jobs.
+  /// - Parameters:
+  ///   - files: the files of a document, which may replace jobs.
+  ///   - namesKnown: true if some of the jobs were known.
   func wait(
-    for jobs: [ManagedObjectID], in files: [AdmittedFile] = [], of submission: Submission,
+    for jobs: [ManagedObjectID], in files: [AdmittedFile] = [], namesKnown: Bool, of submission: Submission,
     at place: WaitingClients.Place?, responder: HTTPResponder,
     then answer: @escaping @Sendable (_ status: Int) -> Void
   ) {
@@ -96,7 +98,7 @@ extension StatusService {
       place?.leave()
       answer(isOver ? 200 : 202)
     }
-    waiting.begin(limit: wait, for: files)
+    waiting.begin(limit: wait, for: files, namesKnown: namesKnown)
     responder.whenOver {
       waiting.abandon()
       place?.leave()

@@ -301,8 +301,10 @@ package final class StatusService: Sendable {
       let files = try daemon.accept(
         document, with: inputs, submitter: submission.user, directory: submission.directory,
         trace: submission.trace, key: key)
-      wait(for: files.flatMap(\.objectIDs), in: files, of: submission, at: place, responder: responder) {
-        [self] status in
+      wait(
+        for: files.flatMap(\.objectIDs), in: files, namesKnown: files.contains(where: \.namesKnown), of: submission,
+        at: place, responder: responder
+      ) { [self] status in
         answer(files, submission.client, responder: responder, status: status)
       }
     } catch {

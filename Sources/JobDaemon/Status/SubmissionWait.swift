@@ -16,6 +16,8 @@ final class SubmissionWait: Sendable {
     var sawHeld = false
     /// The index of a job that could still end by itself when last checked.
     var active = 0
+    /// True while a question to the lead of a fleet is to be asked.
+    var isToAsk = false
     /// The token of the wait for the jobs' ends.
     var token: ReleaseWaiters.Token?
   }
@@ -23,7 +25,12 @@ final class SubmissionWait: Sendable {
   private static let queue = DispatchQueue(label: "ends of waits")
   /// The queue on which the lead of a fleet is asked about held jobs, which blocks.
   private static let questions = DispatchQueue(label: "waits for held jobs")
+  /// The most jobs about which the lead is asked in one question.
+  private static let mostAtOnce = 1_000
+  /// The time after which the lead is asked again that has not answered.
+  private static let patience = Duration.seconds(10)
   private let timer = OneShotTimer(queue: SubmissionWait.queue)
+  private let retry = OneShotTimer(queue: SubmissionWait.queue)
 
   private let ids: [ManagedObjectID]
   private let daemon: Daemon
@@ -37,15 +44,15 @@ final class SubmissionWait: Sendable {
     state = Mutex(State(left: ids.count))
   }
 
-  /// - Parameter files: the files that were submitted; what they replace is waited for once that is done.
-  func begin(limit: Duration, for files: [AdmittedFile]) {
+  /// - Parameters:
+  ///   - files: the files that were submitted; what they replace is waited for once that is done.
+  ///   - namesKnown: true if some of the jobs were known, and may be held.
+  func begin(limit: Duration, for files: [AdmittedFile], namesKnown: Bool) {
     timer.arm(after: limit) { [weak self] in self?.end(isOver: false) }
-    let namesKnown = files.contains { !$0.repeated.isEmpty || !$0.replacements.isEmpty }
     guard let file = files.first(where: { !$0.replacements.isEmpty }) else { return watch(namesKnown) }
     file.replacementEnd.whenSet { self.watch(namesKnown) }
   }
 
-  /// - Parameter namesKnown: true if some of the jobs were known, and may be held.
   private func watch(_ namesKnown: Bool) {
     // The callbacks hold this object until the last job is released, or the wait has ended.
     let token = daemon.waiters.add(
@@ -78,41 +85,60 @@ final class SubmissionWait: Sendable {
 
   /// Ends the wait if none of the jobs can end by itself.
   private func endIfStuck() {
-    state.withLock { $0.sawHeld = true }
-    if daemon.membership != nil { return Self.questions.async { self.endIfStuckInFleet() } }
-    if daemon.scheduler.read({ schedule, _ in isStuck { schedule.state(of: $0) } }) { end(isOver: false) }
+    if daemon.membership == nil {
+      state.withLock { $0.sawHeld = true }
+      let mustEnd = daemon.scheduler.read { schedule, _ in isStuck { ids in ids.map { schedule.state(of: $0) } } }
+      if mustEnd { end(isOver: false) }
+      return
+    }
+    let isNew = state.withLock { state in
+      state.sawHeld = true
+      defer { state.isToAsk = true }
+      return !state.isToAsk && !state.isOver
+    }
+    if isNew { Self.questions.async { self.askLead() } }
   }
 
   /// Ends the wait by what the lead knows, who has the news of a hold before it is asked: that was told first.
-  private func endIfStuckInFleet() {
+  private func askLead() {
+    // What comes from now on may not be in the answers.
+    state.withLock { $0.isToAsk = false }
     do {
-      let isStuck = try isStuck { id in
+      let mustEnd = try isStuck { ids in
         if state.withLock({ $0.isOver }) { throw CancellationError() }
-        guard daemon.scheduler.read({ schedule, _ in schedule.contains(id) }) else { return nil }
-        // One that is over is told here soon.
-        return try daemon.engine.unfinished.explain(id).state ?? .running
+        let states = try daemon.engine.unfinished.states(of: ids)
+        return daemon.scheduler.read { schedule, _ in
+          // One that is over is told here soon.
+          ids.map { schedule.contains($0) ? states[$0] ?? .running : nil }
+        }
       }
-      if isStuck { end(isOver: false) }
+      if mustEnd { end(isOver: false) }
+    } catch is CancellationError {
+      return
     } catch {
-      // Nobody leads at the moment: the wait goes on, at most until its limit.
+      daemon.log.debug("whether jobs that a client waits for are held is asked again: \(error)")
+      retry.arm(after: Self.patience) { [weak self] in self?.endIfStuck() }
     }
   }
 
   /// Looks for a job that can still end by itself, from where one was found last; true if there is none, but a held one.
   ///
-  /// - Parameter stateOf: the state of one; nil for one that is over.
-  private func isStuck(_ stateOf: (ManagedObjectID) throws -> JobState?) rethrows -> Bool {
+  /// - Parameter states: the states of some jobs; nil for those that are over.
+  private func isStuck(_ states: ([ManagedObjectID]) throws -> [JobState?]) rethrows -> Bool {
     let start = state.withLock { $0.active }
-    var isHeld = false
-    for offset in ids.indices {
-      let index = (start + offset) % ids.count
-      switch try stateOf(ids[index]) {
-      case nil, .waiting: continue
-      case .held: isHeld = true
-      default:
-        state.withLock { $0.active = index }
-        return false
+    var (offset, count, isHeld) = (0, 1, false)
+    while offset < ids.count {
+      let indices = (offset..<min(offset + count, ids.count)).map { ($0 + start) % ids.count }
+      for (index, state) in zip(indices, try states(indices.map { ids[$0] })) {
+        switch state {
+        case nil, .waiting: continue
+        case .held: isHeld = true
+        default:
+          self.state.withLock { $0.active = index }
+          return false
+        }
       }
+      (offset, count) = (offset + count, min(2 * count, Self.mostAtOnce))
     }
     return isHeld
   }
@@ -131,6 +157,7 @@ final class SubmissionWait: Sendable {
       return (!state.isOver, state.token)
     }
     timer.cancel()
+    retry.cancel()
     forget(token)
     return isFirst
   }

@@ -43,7 +43,6 @@ final class AttemptRecorder: Sendable {
   {
     if let failure = error as? JobFailure { return await finish(job, nil, verdict: .discard(failure), on: executor) }
     if let hold = error as? AttemptHold {
-      engine.log.error("a job is held: \(hold)")
       return await finish(job, nil, verdict: .hold(hold.description), on: executor)
     }
     engine.report(error, "a job can't be started, and is held")
@@ -118,7 +117,11 @@ final class AttemptRecorder: Sendable {
     }
     let verdict = Verdict(error, circumstances)
     // Of a fault for which the type is held people are told already.
-    if error is HostFault { engine.shortages.clear(objectID) } else { engine.shortages.note(verdict, of: objectID) }
+    if case .retry(let delay, let failure) = verdict, failure.isShortage, !(error is HostFault) {
+      engine.shortages.note(failure, of: objectID, retriedAfter: delay)
+    } else {
+      engine.shortages.clear(objectID)
+    }
     await finish(job, attempt, verdict: verdict, on: executor)
   }
 

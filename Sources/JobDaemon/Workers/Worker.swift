@@ -100,7 +100,7 @@ actor Worker {
   private func begin(_ job: RunningJob) async throws -> CurrentAttempt {
     let context = ManagedObjectContext(parent: engine.main, name: "job", executor: executor)
     let (objectID, started, run) = (job.objectID, engine.date, job.run)
-    let (handlers, bounds) = (engine.handlers, job.isOfOtherSpool ? engine.userBounds : nil)
+    let (handlers, bounds, log) = (engine.handlers, job.isOfOtherSpool ? engine.userBounds : nil, engine.log)
     let (specification, number, submitter, cursor, givenUp) = try await context.perform { context in
       let object = try context.job(with: objectID)
       var specification = try JobSpecification(record: object)
@@ -114,7 +114,10 @@ actor Worker {
         let refusal = bounds?.refusal(
           submitter: object.submitter, origin: object.spool, place: object.place,
           namesFiles: !handler.paths(in: specification.arguments).isEmpty)
-        if let refusal { throw AttemptHold(refusal) }
+        if let refusal {
+          log.error("the job \(displayName(object.id)) is held: \(refusal)")
+          throw AttemptHold(refusal)
+        }
         try specification.resolveReferences(in: context, handler.validate)
       }
       // A fleet has it on record already.
