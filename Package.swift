@@ -307,7 +307,9 @@ let package = Package(
     // Real daemons for tests: their processes, their folders, and what can be done to them.
     .target(
       name: "DaemonTesting",
-      dependencies: ["CLinux", "Configuration", "ControlClient", "JSONText", "SystemSupport", "TestSupport"],
+      dependencies: [
+        "CLinux", "Configuration", "ControlClient", "JSONText", "PostgresTesting", "SystemSupport", "TestSupport",
+      ],
       path: "Tests/DaemonTesting", swiftSettings: strict),
     .testTarget(
       name: "SystemTests",

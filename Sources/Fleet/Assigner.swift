@@ -30,11 +30,13 @@ package struct Assigner: Sendable {
 
   // MARK: Making it
 
-  /// Makes the schedule anew; a rate counts as used up, since nobody knows when its last jobs started.
+  /// Makes the schedule anew.
   ///
   /// - Parameter limits: the configured limits of queues and types.
   package init(_ state: FleetState, agingStep: Int64, limits: [ResourceLimits] = [], at now: Moment) {
-    schedule = Schedule(agingStep: agingStep, unknownBefore: now.steady)
+    let starts = Dictionary(
+      state.starts.map { ($0.name, Array(repeating: now.steady - $0.age, count: $0.count)) }, uniquingKeysWith: +)
+    schedule = Schedule(agingStep: agingStep, earlierStarts: starts)
     schedule.setLimits(limits, at: now)
     hosts = HostSlots(limited: ResourceLimits.names(limits))
     for name in state.paused { setPaused(true, name, at: now) }
@@ -259,7 +261,7 @@ package struct Assigner: Sendable {
         _ = schedule.endAttempt(of: job.id, .interrupted, at: now)
         break
       }
-      round.runs.append(assign(job.id, to: host, at: now))
+      round.start(assign(job.id, to: host, at: now), counting: schedule.rates(of: job.id))
     }
     return round
   }

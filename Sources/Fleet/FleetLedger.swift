@@ -158,6 +158,8 @@ package struct LeadRound: Sendable {
   package var floor: Int64
   /// New assignments.
   package var runs: [Run] = []
+  /// The number of them that count for each rate, with the milliseconds for which they do.
+  package var starts: [Resource.Name: (count: Int, period: Int64)] = [:]
   /// Changes of jobs, in their order.
   package var changes: [JobChange] = []
   /// Runs that are told to end, as far as they have not.
@@ -169,6 +171,12 @@ package struct LeadRound: Sendable {
 
   package var isEmpty: Bool {
     runs.isEmpty && changes.isEmpty && stops.isEmpty && answers.isEmpty && gone.isEmpty
+  }
+
+  /// Adds an assignment that counts for rates.
+  mutating func start(_ run: Run, counting rates: [(name: Resource.Name, period: Int64)]) {
+    runs.append(run)
+    for rate in rates { starts[rate.name] = ((starts[rate.name]?.count ?? 0) + 1, rate.period) }
   }
 
   /// The jobs that it deletes, as far as nobody needs their records.

@@ -154,6 +154,19 @@ package struct KnownJob: Sendable {
   }
 }
 
+/// A job's state, as its record has it.
+package struct JobEnd: Sendable {
+  /// Without its file.
+  package let job: FinishedJob
+  /// True if the lead has ended it, if it has ended: nobody ran it then.
+  package let isByLead: Bool
+
+  package init(job: FinishedJob, isByLead: Bool) {
+    self.job = job
+    self.isByLead = isByLead
+  }
+}
+
 /// One row of the lead's inbox. What it says is in the tables as well, so a lead that has lost it loads them.
 package enum News: Sendable {
   /// A host has joined, or offers other types by now.
@@ -177,6 +190,20 @@ package enum News: Sendable {
   }
 }
 
+/// Starts of jobs that still count for a rate.
+package struct RateStarts: Sendable {
+  package let name: Resource.Name
+  package let count: Int
+  /// The milliseconds since then, by the server's clock.
+  package let age: Int64
+
+  package init(_ name: Resource.Name, count: Int, age: Int64) {
+    self.name = name
+    self.count = count
+    self.age = age
+  }
+}
+
 /// The tables of which a new lead makes its schedule, in one snapshot.
 package struct FleetState: Sendable {
   package var hosts: [Int: FleetHost]
@@ -190,12 +217,14 @@ package struct FleetState: Sendable {
   /// By name, those among the jobs that they wait for which are known, if there is no rest.
   package var known: [String: NamedJob]
   package var paused: Set<Resource.Name>
+  /// The starts that still count for rates, the oldest first.
+  package var starts: [RateStarts]
   /// The orders that have no answer.
   package var orders: [PlacedOrder]
 
   package init(
     hosts: [Int: FleetHost], runs: [Run], stops: [RunStop] = [], jobs: [FleetJob], rest: [ManagedObjectID] = [],
-    known: [String: NamedJob], paused: Set<Resource.Name>, orders: [PlacedOrder] = []
+    known: [String: NamedJob], paused: Set<Resource.Name>, starts: [RateStarts] = [], orders: [PlacedOrder] = []
   ) {
     self.hosts = hosts
     self.runs = runs
@@ -204,6 +233,7 @@ package struct FleetState: Sendable {
     self.rest = rest
     self.known = known
     self.paused = paused
+    self.starts = starts
     self.orders = orders
   }
 }

@@ -83,16 +83,16 @@ package final class Daemon: Sendable {
   let copier: StoreCopier
   let meter: JobMeter
   let samples: SampleRecorder
-  private let jobLog: JobLog
+  let jobLog: JobLog
   /// Nil without a fleet.
   let membership: Membership?
   let hotFolders: HotFolders
   private let configuredFolders: [HotFolder]
-  private let fleetJobs: FleetJobs?
+  let fleetJobs: FleetJobs?
   private let fleetAdmission: FleetAdmission?
   private let killLeftovers: @Sendable () throws -> Int
   private let firstSchedules: (files: [ScheduledFile], areContinued: Bool)
-  private let memoryReturn: MemoryReturn
+  let memoryReturn: MemoryReturn
   let progressCheck: ProgressCheck
   let started = Date()
   /// The same moment on a clock that can't be set.
@@ -200,7 +200,7 @@ package final class Daemon: Sendable {
     fleetJobs = membership.map { [main, releaser, waiters, scheduler, log] membership in
       FleetJobs(
         main: main, scheduler: scheduler, releaser: releaser, waiters: waiters, intake: intake, notices: notices,
-        membership: membership, log: log)
+        membership: membership, events: events, log: log)
     }
     configuredFolders = parts.hotFolders
     hotFolders = HotFolders(
@@ -328,73 +328,4 @@ package final class Daemon: Sendable {
 
   /// True while a handler runs, also one whose attempt was given up; for a daemon that was stopped.
   package var hasRunningHandlers: Bool { workers.isOccupied }
-
-  // MARK: Events
-
-  /// Handles the reports of all parts: one of them may lead to another part.
-  private func handle(_ event: DaemonEvent, _ onFatal: @Sendable (FatalFailure) -> Void) {
-    switch event {
-    case .admitted(let files): schedule(files)
-    case .allAdmitted(let file):
-      // Jobs of a file with replacements start behind them.
-      if !control.replacements.contains(file) { scheduler.start(whole: file.name) }
-      releaser.endAdmission(of: file)
-    case .overdue(let id): workers.overdue(id)
-    case .durable(let jobs):
-      meter.noteDurable(jobs)
-      jobLog.note(jobs)
-      notices.tell(of: jobs) { [releaser] in releaser.release(jobs) }
-      if membership == nil { retention.note(Dictionary(grouping: jobs, by: \.state).mapValues(\.count)) }
-      memoryReturn.noteWork()
-    case .released(let jobs):
-      intake.noteReleased()
-      control.noteEnds(of: jobs.lazy.map(\.objectID))
-      hotFolders.note(jobs)
-    case .superseded(let job): releaser.releaseFile(of: job)
-    case .doubtful(let name): intake.noteDoubtful(name)
-    case .nameFree(let name):
-      uploads.fileIsGone(name)
-      intake.noteFree(name)
-    case .flushed: samples.note()
-    case .storeUnwritable(let error): pauseIntake(because: error)
-    case .storeWritable:
-      problemText.withLock { $0 = nil }
-      notices.noteRoom()
-      for pause in [IntakeState.Pause.storageFull, .storeBusy] { intake.resume(pause) }
-      tellStatus()
-      log.notice("the store can be written again", as: .storeWritable)
-    case .storeFailed(let error as StoreError) where error.code == .fenced: onFatal(.fenced)
-    case .storeFailed(let error):
-      problemText.withLock { $0 = "\(error)" }
-      intake.pause(.stopping)
-      onFatal(.storeFailure("\(error)"))
-    case .assigned(let runs): fleetJobs?.begin(runs)
-    case .toldToEnd(let stop): engine.stop(stop)
-    case .givenBack(let runs): for run in runs { membership?.end(run, .interrupted) }
-    case .database(let isAway): noteDatabase(isAway: isAway)
-    case .outcomesKnown: fleetJobs?.readOutcomes()
-    case .leads: retention.runSoon()
-    case .endedInFleet(let counts): retention.note(counts)
-    case .scheduleMissed(let missed): tell(of: missed)
-    case .firingRefused(let firing, let reason): notices.tell([Notice(refused: firing, because: reason)])
-    case .pausesChanged:
-      schedules.notePauses()
-      tellStatus()
-    case .hostFaultsChanged, .hotFoldersChanged, .copyChanged: tellStatus()
-    case .fatal(let failure): onFatal(failure)
-    }
-  }
-
-  /// Schedules the jobs of admitted files.
-  private func schedule(_ files: [AdmittedFile]) {
-    merger.merge(finished: files.flatMap(\.finished))
-    // Together, so that the most urgent of them runs first.
-    let jobs = files.flatMap { $0.isScheduled || !$0.replacements.isEmpty ? [] : $0.jobs }
-    control.schedule(jobs)
-    for file in files where !file.replacements.isEmpty { control.replace(file) }
-    control.resolveNames(of: files.flatMap(\.finished))
-    // Afterwards, so that a file waits for a job that came with it.
-    let ended = files.filter(\.isTakenUp).flatMap(\.objectIDs)
-    notices.tellAgain(of: ended) { [releaser] in files.forEach(releaser.expect) }
-  }
 }

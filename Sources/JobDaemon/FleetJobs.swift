@@ -20,6 +20,7 @@ final class FleetJobs: Sendable {
   private let intake: Intake
   private let notices: Notices
   private let membership: Membership
+  private let events: DaemonEvents
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "fleet jobs")
   private let looks: Coalescer
@@ -35,7 +36,7 @@ final class FleetJobs: Sendable {
 
   init(
     main: ManagedObjectContext, scheduler: Scheduler, releaser: Releaser, waiters: ReleaseWaiters, intake: Intake,
-    notices: Notices, membership: Membership, log: DaemonLog
+    notices: Notices, membership: Membership, events: DaemonEvents, log: DaemonLog
   ) {
     self.main = main
     self.scheduler = scheduler
@@ -44,6 +45,7 @@ final class FleetJobs: Sendable {
     self.intake = intake
     self.notices = notices
     self.membership = membership
+    self.events = events
     self.log = log
     looks = Coalescer(queue: queue)
   }
@@ -134,10 +136,11 @@ final class FleetJobs: Sendable {
     membership.unwatch(Set(ids).subtracting(known.lazy.map(\.id)))
     let waiting = known.filter { !$0.isFinal }.map(\.id)
     let ends = try membership.reader().ends(of: waiting)
-    var finished: [FinishedJob] = []
+    var (finished, byLead): ([FinishedJob], [FinishedJob]) = ([], [])
     for id in waiting {
       // One whose record is gone was over before that was removed.
-      let end = ends[id] ?? FinishedJob(objectID: id, id: "", type: "", state: .completed, failure: nil, file: nil)
+      let unknown = FinishedJob(objectID: id, id: "", type: "", state: .completed, failure: nil, file: nil)
+      let end = ends[id]?.job ?? unknown
       if end.state == .held { waiters.tellHeld(id) }
       guard end.state.isFinal else { continue }
       // Of one that has ended here, or runs here once more, its own end tells.
@@ -148,7 +151,10 @@ final class FleetJobs: Sendable {
       }
       guard let job else { continue }
       finished.append(end.with(job.file))
+      if ends[id]?.isByLead == true { byLead.append(end) }
     }
+    events.send(.changedElsewhere(waiting))
+    if !byLead.isEmpty { events.send(.endedByLead(byLead)) }
     membership.unwatch(finished.lazy.map(\.objectID))
     if !finished.isEmpty { notices.tell(of: finished) { [releaser, finished] in releaser.release(finished) } }
     return known.filter(\.isFinal).map(\.id) + finished.map(\.objectID)

@@ -145,17 +145,17 @@ extension Resource.Name: CustomStringConvertible {
 struct RateLimiter: Sendable, Equatable {
   private let count: Int
   /// In milliseconds.
-  private let period: Int64
+  let period: Int64
   /// The times of the last starts, on the steady clock, in milliseconds: a ring of at most `count`.
   private var times: [Int64] = []
   /// The place of the oldest, once the ring is full.
   private var oldest = 0
 
-  /// - Parameter used: the time at which it counts as used up, if it does.
-  init(_ rate: JobLimit.Rate, usedUpAt used: Int64? = nil) {
+  /// - Parameter earlier: the times of starts before, the oldest first.
+  init(_ rate: JobLimit.Rate, after earlier: [Int64] = []) {
     count = rate.count
     period = rate.period.milliseconds
-    if let used { times = Array(repeating: used, count: count) }
+    times = earlier.suffix(count)
   }
 
   /// The time of the next start, in milliseconds of the steady clock.

@@ -70,16 +70,15 @@ extension Schedule {
 
   private mutating func start(_ slot: Int, at now: Moment) {
     apply(.started, to: slot)
-    occupy(slot, at: now)
+    occupy(slot)
+    guard let job = jobs[slot] else { return }
+    for resource in lanes[Int(job.lane)].resources { resources[resource].rate?.noteStart(at: now.steady) }
   }
 
   /// Counts a job among those that run.
-  mutating func occupy(_ slot: Int, at now: Moment) {
+  mutating func occupy(_ slot: Int) {
     guard let job = jobs[slot] else { return }
-    for resource in lanes[Int(job.lane)].resources {
-      resources[resource].running += 1
-      resources[resource].rate?.noteStart(at: now.steady)
-    }
+    for resource in lanes[Int(job.lane)].resources { resources[resource].running += 1 }
   }
 
   /// Returns what a running job occupied.

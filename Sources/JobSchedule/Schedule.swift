@@ -40,16 +40,16 @@ package struct Schedule: Sendable {
 
   /// The milliseconds of waiting that one step of priority is worth, so that no job waits for ever.
   let agingStep: Int64
-  /// Starts before this time on the steady clock are not known; every rate counts as used up then.
-  private let unknownBefore: Int64?
+  /// When jobs were started by others before, as far as it still counts for rates; on the steady clock, the oldest first.
+  private let earlierStarts: [Resource.Name: [Int64]]
 
   /// - Parameters:
   ///   - agingStep: the milliseconds of waiting that one step of priority is worth.
-  ///   - unknownBefore: the time on the steady clock at which rates count as used up, since others may have started
-  ///     jobs until then; nil if nobody has.
-  package init(agingStep: Int64, unknownBefore: Int64? = nil) {
+  ///   - earlierStarts: when jobs that count for rates were started by others before, on the steady clock in milliseconds,
+  ///     the oldest first.
+  package init(agingStep: Int64, earlierStarts: [Resource.Name: [Int64]] = [:]) {
     self.agingStep = agingStep
-    self.unknownBefore = unknownBefore
+    self.earlierStarts = earlierStarts
   }
 
   package var count: Int { slots.count }
@@ -186,10 +186,14 @@ package struct Schedule: Sendable {
   private mutating func limit(_ limit: JobLimit) -> Int {
     let index = resource(.key(limit.key))
     resources[index].concurrent = limit.concurrent
-    resources[index].rate = limit.rate.map {
-      resources[index].rate?.with($0) ?? RateLimiter($0, usedUpAt: unknownBefore)
-    }
+    setRate(limit.rate, of: index)
     return index
+  }
+
+  private mutating func setRate(_ rate: JobLimit.Rate?, of index: Int) {
+    resources[index].rate = rate.map {
+      resources[index].rate?.with($0) ?? RateLimiter($0, after: earlierStarts[resources[index].name] ?? [])
+    }
   }
 
   private mutating func lane(_ key: Lane.Key) -> Int {
@@ -330,46 +334,6 @@ extension Schedule {
     return true
   }
 
-  // MARK: The fleet
-
-  /// Notes that a job which was added runs already, as it was started by another lead; false if it can't run.
-  package mutating func restart(_ id: ManagedObjectID, at now: Moment) -> Bool {
-    guard let slot = slots[id], let job = jobs[slot], !job.state.isFinal, job.state != .running else { return false }
-    // For this host it has not been ready before.
-    if job.state != .available { jobs[slot]?.order = now.steady - Int64(job.priority) * agingStep }
-    enter(.running, slot)
-    occupy(slot, at: now)
-    return true
-  }
-
-  /// The place where a job runs; nil if it is this host.
-  package func place(of job: ScheduledJob) -> String? {
-    // It comes last, after a limit.
-    let last = lanes[Int(job.lane)].resources.last ?? 0
-    return if case .place(let name) = resources[last].name { name } else { nil }
-  }
-
-  /// Removes a job, whatever its state, which others know about.
-  package mutating func drop(_ id: ManagedObjectID, at now: Moment) {
-    _ = endAttempt(of: id, .cancelled, at: now)
-    _ = cancel(id)
-    _ = finish(id, as: .cancelled, at: now)
-    remove(id, at: now)
-  }
-
-  /// Tells if any host of a place has a free worker.
-  package mutating func setRoom(_ hasRoom: Bool, at place: String, now: Moment) {
-    setRoom(hasRoom, of: .place(place), now: now)
-  }
-
-  /// Tells if jobs can be run that name something, as far as others than the schedule know.
-  package mutating func setRoom(_ hasRoom: Bool, of name: Resource.Name, now: Moment) {
-    let index = resource(name)
-    resources[index].isFull = !hasRoom
-    promote(index, at: now)
-    forget(index, at: now)
-  }
-
   // MARK: Limits
 
   /// Stops or resumes the start of jobs.
@@ -388,7 +352,7 @@ extension Schedule {
   package mutating func setLimits(_ name: Resource.Name, concurrent: Int?, rate: JobLimit.Rate?, at now: Moment) {
     let index = resource(name)
     resources[index].concurrent = concurrent
-    resources[index].rate = rate.map { resources[index].rate?.with($0) ?? RateLimiter($0, usedUpAt: unknownBefore) }
+    setRate(rate, of: index)
     promote(index, at: now)
     forget(index, at: now)
   }

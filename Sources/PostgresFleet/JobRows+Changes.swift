@@ -89,7 +89,8 @@ extension JobChange.Kind {
     case .state:
       """
       "state" = CASE WHEN s.state = 'available' AND j."attempt" > 0 AND j."dueAt" IS NOT NULL THEN 'retryable' \
-      ELSE s.state END, "finishedAt" = \(JobRows.finished("s.state")), "stopEvent" = NULL, "stopReason" = NULL, \
+      ELSE s.state END, "finishedAt" = \(JobRows.finished("s.state")), \
+      "host" = CASE WHEN s.state IN (\(JobRows.finalStates)) THEN NULL ELSE j."host" END, "stopEvent" = NULL, "stopReason" = NULL, \
       "failure" = coalesce(s.reason, \(FinishedJob.reasonForOthers), j."failure")
       """
     case .stop: JobRows.told(event: "s.state", reason: "s.reason")

@@ -39,17 +39,18 @@ extension JobRows {
 
   static func ends(of ids: [ManagedObjectID]) -> Request {
     Request(
-      #"SELECT _key, "id", "state", "failure", "type", "batch" FROM "Job" WHERE _key = ANY($1)"#,
+      #"SELECT _key, "id", "state", "failure", "type", "batch", "host" IS NULL FROM "Job" WHERE _key = ANY($1)"#,
       [.keys(ids.map(\.key))])
   }
 
-  func ends(_ result: QueryResult) -> [ManagedObjectID: FinishedJob] {
-    var ends: [ManagedObjectID: FinishedJob] = [:]
+  func ends(_ result: QueryResult) -> [ManagedObjectID: JobEnd] {
+    var ends: [ManagedObjectID: JobEnd] = [:]
     for row in 0..<result.rowCount {
       let id = id(result.integer(row, 0))
-      ends[id] = FinishedJob(
+      let job = FinishedJob(
         objectID: id, id: result.text(row, 1), type: result.text(row, 4), state: Self.state(result.text(row, 2)),
         failure: result.textIfPresent(row, 3), batch: result.textIfPresent(row, 5), file: nil)
+      ends[id] = JobEnd(job: job, isByLead: result.integer(row, 6) == 1)
     }
     return ends
   }

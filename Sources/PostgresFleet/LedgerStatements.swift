@@ -1,4 +1,5 @@
 import Fleet
+import JobSchedule
 import PostgresStore
 import SQLGeneration
 import StoreInterface
@@ -284,6 +285,32 @@ enum LedgerStatements {
         .keys(runs.map(\.job.key)), .integers(runs.map(\.host)), .integers(runs.map(\.attempt)), .integer(runs.count),
       ])
   }
+
+  /// Records starts that count for rates, and drops those that do not any more.
+  ///
+  /// The time is the server's, and none before the lead's decision: a later lead counts them for no shorter than they do.
+  static func noteStarts(_ starts: [Resource.Name: (count: Int, period: Int64)]) -> [Request] {
+    let names = starts.keys.map(OrderText.name)
+    return [
+      Request("DELETE FROM _start WHERE until <= now()"),
+      Request(
+        """
+        INSERT INTO _start (kind, name, count, until) SELECT kind, name, count, \
+        now() + period * interval '1 ms' FROM unnest($1, $2, $3, $4) AS s (kind, name, count, period)
+        """,
+        [
+          .texts(names.map(\.kind)), .texts(names.map(\.name)), .integers(starts.values.map(\.count)),
+          .integers(starts.values.map { Int($0.period) }),
+        ]),
+    ]
+  }
+
+  /// The starts that still count for rates, and the milliseconds since then.
+  static let starts = Request(
+    """
+    SELECT kind, name, count, greatest(0, floor(extract(epoch FROM now() - started) * 1000))::bigint FROM _start \
+    WHERE until > now() ORDER BY started
+    """)
 
   /// Deletes the runs of attempts that have ended, all of them.
   static func endRuns(_ ended: [EndedRun]) -> Request {

@@ -7,7 +7,7 @@ struct LedgerTables {
   ///
   /// Until the first release, raise it with every change of a statement below, and of what rows mean to other hosts. From then
   /// on such a change is a migration.
-  static let format = 8
+  static let format = 9
 
   private static let statements = [
     """
@@ -51,6 +51,12 @@ struct LedgerTables {
     // How often jobs were lost with their hosts; a row goes with its job.
     "CREATE TABLE _loss (job bigint PRIMARY KEY, count bigint NOT NULL)",
     "CREATE TABLE _pause (kind text, name text, PRIMARY KEY (kind, name))",
+    // Starts of jobs that count for a rate, until they do not any more.
+    """
+    CREATE TABLE _start (kind text NOT NULL, name text NOT NULL, count bigint NOT NULL, \
+    started timestamptz NOT NULL DEFAULT now(), until timestamptz NOT NULL)
+    """,
+    "CREATE INDEX _start_until ON _start (until)",
     // What does not hold ends the transaction where it is found, so that its statements need one wait only.
     """
     CREATE OR REPLACE FUNCTION _demand(holds boolean, code text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN \

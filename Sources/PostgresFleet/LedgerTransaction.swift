@@ -117,7 +117,7 @@ struct LedgerTransaction {
   }
 
   /// Reads the states of jobs, but for those that have no record; without their files.
-  func ends(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: FinishedJob] {
+  func ends(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: JobEnd] {
     jobs.ends(try connection.pipeline([JobRows.ends(of: ids)])[0])
   }
 
@@ -261,7 +261,7 @@ struct LedgerTransaction {
     let results = try connection.pipeline([
       Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt), Self.readWholeTables,
       Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, LedgerStatements.pauses, Self.readOrders,
-      JobRows.scheduledKeys(agingStep: first.agingStep), Self.searchByIndex,
+      JobRows.scheduledKeys(agingStep: first.agingStep), LedgerStatements.starts, Self.searchByIndex,
     ])
     let runs = jobs.runs(results[5])
     let assigned = Set(runs.map(\.job.key))
@@ -275,7 +275,15 @@ struct LedgerTransaction {
     for row in 0..<results[4].rowCount { hosts[Int(results[4].integer(row, 0))] = host(results[4], row, from: 1) }
     return FleetState(
       hosts: hosts, runs: runs, stops: jobs.stops(results[5]), jobs: read, rest: rest.map(jobs.id),
-      known: jobs.named(end[0]), paused: pauses(results[6]), orders: orders(results[7]))
+      known: jobs.named(end[0]), paused: pauses(results[6]), starts: starts(results[9]), orders: orders(results[7]))
+  }
+
+  private func starts(_ read: QueryResult) -> [RateStarts] {
+    (0..<read.rowCount).compactMap { row in
+      OrderText.resource(read.text(row, 0), read.text(row, 1)).map {
+        RateStarts($0, count: Int(read.integer(row, 2)), age: read.integer(row, 3))
+      }
+    }
   }
 
   private func host(_ result: QueryResult, _ row: Int, from first: Int) -> FleetHost {
@@ -291,6 +299,7 @@ struct LedgerTransaction {
     }
     statements += JobRows.record(round.changes)
     if !round.runs.isEmpty { statements.append(LedgerStatements.assign(round.runs)) }
+    if !round.starts.isEmpty { statements += LedgerStatements.noteStarts(round.starts) }
     if !round.stops.isEmpty { statements += LedgerStatements.stop(round.stops) }
     if !round.answers.isEmpty { statements.append(LedgerStatements.answer(round.answers)) }
     // Behind the answers: a record stays while an order for it has none.

@@ -1,6 +1,6 @@
 package import Dispatch
 package import Fleet
-package import JobSchedule
+import JobSchedule
 package import Jobs
 import PostgresStore
 package import StoreInterface
@@ -108,7 +108,7 @@ package final class PostgresLedger: FleetLedger, Sendable {
   }
 
   /// Reads the states of jobs, but for those that have no record; without their files.
-  package func ends(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: FinishedJob] {
+  package func ends(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: JobEnd] {
     if ids.isEmpty { return [:] }
     return try apart { (transaction) throws(StoreError) in try transaction.ends(of: ids) }
   }

@@ -135,7 +135,7 @@ struct JobCommand: Sendable {
     }
     if let spool = job.awaitedBy {
       return "the job \"\(job.id)\" can't be \(participle): the host \(spool) may still have its file; "
-        + "try again when it is there"
+        + "try again in a moment, or once it is back"
     }
     return switch (job.result, job.uniqueOwner) {
     case (.notFound, _): "there is no job \"\(job.id)\""

@@ -1,4 +1,5 @@
 package import Configuration
+import Dispatch
 package import Foundation
 package import SystemSupport
 package import TestSupport
@@ -14,6 +15,7 @@ package final class DaemonRoot: Sendable {
   /// Counts what comes to `cur/` and leaves it.
   package let currentWatch: FolderWatch
   private let otherWatch: FolderWatch
+  private nonisolated(unsafe) let clock: (any DispatchSourceTimer)?
   /// For the test's own sockets, so that nothing of the test keeps the root's file system busy.
   let runtime: TemporaryDirectory
 
@@ -28,6 +30,10 @@ package final class DaemonRoot: Sendable {
   ) throws {
     let directory = try directory ?? TemporaryDirectory()
     try self.init(opening: directory)
+    if FleetOfOne.isWanted && !configuration.contains("Url=") {
+      let url = try FleetOfOne.makeDatabase(of: directory.path)
+      try write("[Store]\nUrl=\(url)\n", to: paths.configurationDropIns + "/00-fleet.conf")
+    }
     try configure(configuration)
     if let model { try write(model, to: paths.models + "/Test.xcdatamodel/contents") }
   }
@@ -46,6 +52,7 @@ package final class DaemonRoot: Sendable {
     // As the daemon makes it.
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: paths.state)
     let changes = changes
+    clock = FleetOfOne.clock(for: changes)
     currentWatch = try FolderWatch([paths.spoolCurrent]) { changes.note() }
     otherWatch = try FolderWatch([paths.spoolNew, paths.spoolFailed, paths.uploads, paths.payload]) { changes.note() }
   }
@@ -101,8 +108,9 @@ package final class DaemonRoot: Sendable {
     return String(decoding: try file.readAll(limit: 1 << 20), as: UTF8.self)
   }
 
-  /// Asks the store by SQL, with SQLite's own program; one line per row, columns divided by bars.
+  /// Asks the store by SQL, with SQLite's own program unless it is a database; one line per row, columns divided by bars.
   package func sql(_ text: String) async throws -> String {
+    if let output = try FleetOfOne.sql(text, of: directory.path) { return output }
     let tool = try await Tool.run("/usr/bin/sqlite3", [paths.store, ".timeout 20000", text])
     if tool.code != 0 { throw SystemError(.invalidArgument, call: "sqlite3", subject: tool.errors + tool.output) }
     return String(tool.output.dropLast(tool.output.hasSuffix("\n") ? 1 : 0))

@@ -68,7 +68,8 @@ package struct FleetProgram: Sendable {
     var queue = 0
     var priority = 0
     var limit: Int?
-    var hasRate = false
+    /// The seconds in which two jobs may start, of those that have the same; nil for any number.
+    var ratePeriod: Int?
     var unique: Int?
     var after: [Int] = []
     var mayFail = false
@@ -308,7 +309,7 @@ extension FleetProgram.Job {
     priority = random.number(-1..<2)
     duration = random.time(5..<700)
     if random.chance(30) { limit = random.number(0..<2) }
-    if random.chance(15) { hasRate = true }
+    if random.chance(15) { ratePeriod = random.chance(60) ? 4 : 20 }
     if random.chance(10) { unique = random.number(0..<2) }
     if number > 0, random.chance(20) { after = [random.number(0..<number)] }
     mayFail = random.chance(50)

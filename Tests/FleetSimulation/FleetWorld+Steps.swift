@@ -164,8 +164,8 @@ extension FleetWorld {
 
   private func fleetJob(_ job: FleetProgram.Job) -> FleetJob {
     var specification = JobSpecification(type: "work", queue: "queue\(job.queue)", priority: job.priority)
-    if job.hasRate {
-      specification.limit = JobLimit(key: "rate", rate: JobLimit.Rate(2, per: .seconds(4)))
+    if let period = job.ratePeriod {
+      specification.limit = JobLimit(key: "rate\(period)", rate: JobLimit.Rate(2, per: .seconds(period)))
     } else if let limit = job.limit {
       specification.limit = JobLimit(key: "limit\(limit)", concurrent: limit + 1)
     }

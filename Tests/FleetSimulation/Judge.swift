@@ -31,7 +31,7 @@ final class Judge {
   private var sent: [Assignment: Int64] = [:]
   /// The attempts that each host has ended so far: no more jobs may wait on it than that.
   private var ends: [Int: Int] = [:]
-  private var rateStarts: [Int64] = []
+  private var rateStarts: [String: [Int64]] = [:]
   /// The time at which runs last ended: the lead needs a moment to give others their places.
   private var lastEnd: Int64 = 0
 
@@ -55,7 +55,7 @@ final class Judge {
   func noteFailover(_ world: FleetWorld) -> [FleetJob] {
     term = world.ledger.lead.row(0, for: 0)?.term ?? 0
     alive = Set(world.ledger.hosts.all(for: 0).lazy.filter(\.row.isAlive).map(\.key))
-    if !world.program.isReplicated { (sent, rateStarts) = ([:], []) }
+    if !world.program.isReplicated { (sent, rateStarts) = ([:], [:]) }
     // What a standby knows nothing of, not even that it was there, somebody submits again once it is missed.
     removed = removed.filter { world.ledger.removed.row($0, for: 0) != nil }
     let spooled = Set(world.machines.flatMap(\.spool).map(\.id))
@@ -132,10 +132,10 @@ final class Judge {
         throw fail(world, "\(running[limit.key, default: 0]) jobs with the key \(limit.key) run")
       }
       if let rate = limit.rate, let time = sent[Assignment(run: run, lead: receipt.host)] {
-        rateStarts.append(time)
+        rateStarts[limit.key, default: []].append(time)
         // The lead's clock goes a little faster or slower.
         let period = rate.period.milliseconds * 499 / 500
-        let recent = rateStarts.filter { abs($0 - time) < period && $0 <= time }
+        let recent = rateStarts[limit.key, default: []].filter { $0 > time - period && $0 <= time }
         if recent.count > rate.count { throw fail(world, "\(recent.count) jobs started within \(rate.period)") }
       }
     }

@@ -40,7 +40,12 @@ extension MemoryLedger {
       hosts: Dictionary(uniqueKeysWithValues: alive), runs: assigned,
       stops: assigned.compactMap { stop(of: $0, transaction) }, jobs: read, rest: rest.map(\.id),
       known: rest.isEmpty ? known(read, transaction) : [:], paused: Set(paused.all(for: id).map(\.key)),
-      orders: openOrders(transaction))
+      starts: openStarts(transaction), orders: openOrders(transaction))
+  }
+
+  private func openStarts(_ transaction: Transaction) -> [RateStarts] {
+    let open = starts.all(for: transaction.id).filter { $0.row.until > transaction.start }.sorted { $0.key < $1.key }
+    return open.map { RateStarts($0.row.name, count: $0.row.count, age: max(0, transaction.start - $0.row.time)) }
   }
 
   /// True if a schedule has the job: quarantined ones that are being cancelled are reverted first.
@@ -135,6 +140,12 @@ extension MemoryLedger {
       try runs.write(run.job, run, for: transaction.id)
       lastRun += 1
       runNumbers[run] = lastRun
+    }
+    for (name, start) in round.starts {
+      lastStart += 1
+      let row = StartRow(
+        name: name, count: start.count, time: transaction.start, until: transaction.start + start.period)
+      try starts.write(lastStart, row, for: transaction.id)
     }
     for stop in round.stops {
       if runs.row(stop.run.job, for: transaction.id) == stop.run {

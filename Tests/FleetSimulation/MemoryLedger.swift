@@ -49,6 +49,13 @@ package final class MemoryLedger: FleetLedger {
     var isAlive = true
   }
 
+  struct StartRow {
+    let name: Resource.Name
+    let count: Int
+    let time: Int64
+    let until: Int64
+  }
+
   struct SessionKey: Hashable {
     let host: Int
     let slot: Int
@@ -82,6 +89,8 @@ package final class MemoryLedger: FleetLedger {
   var jobs = RowTable<ManagedObjectID, FleetJob>()
   var names = RowTable<String, ManagedObjectID>()
   var paused = RowTable<Resource.Name, Bool>()
+  /// Starts of jobs that count for rates, by numbers that grow with time.
+  var starts = RowTable<Int64, StartRow>()
   /// The attempts whose effects were committed.
   var effects = RowTable<ManagedObjectID, [Run]>()
   /// The jobs that are not among ``jobs`` any more.
@@ -90,6 +99,7 @@ package final class MemoryLedger: FleetLedger {
   var lastHost = 0
   var lastNews: Int64 = 0
   var lastRun: Int64 = 0
+  var lastStart: Int64 = 0
   /// The numbers of runs; each is assigned once.
   var runNumbers: [Run: Int64] = [:]
   private var lastTransaction = 0
@@ -171,6 +181,7 @@ package final class MemoryLedger: FleetLedger {
     jobs.end(id, isCommitted: isCommitted)
     names.end(id, isCommitted: isCommitted)
     paused.end(id, isCommitted: isCommitted)
+    starts.end(id, isCommitted: isCommitted)
     effects.end(id, isCommitted: isCommitted)
     removed.end(id, isCommitted: isCommitted)
     guard isCommitted, longestLoss > 0 else { return }
@@ -191,13 +202,13 @@ package final class MemoryLedger: FleetLedger {
   private func snapshot() -> () -> Void {
     {
       [
-        unowned self, hosts, beats, sessions, lead, runs, stops, orders, answers, inbox, jobs, names, paused, effects,
-        removed, lastNews, lastRun, runNumbers
+        unowned self, hosts, beats, sessions, lead, runs, stops, orders, answers, inbox, jobs, names, paused, starts,
+        effects, removed, lastNews, lastRun, runNumbers
       ] in
       (self.hosts, self.beats, self.sessions, self.lead) = (hosts, beats, sessions, lead)
       (self.runs, self.stops, self.orders, self.answers) = (runs, stops, orders, answers)
       (self.inbox, self.jobs, self.names, self.paused) = (inbox, jobs, names, paused)
-      (self.effects, self.removed) = (effects, removed)
+      (self.starts, self.effects, self.removed) = (starts, effects, removed)
       (self.lastNews, self.lastRun, self.runNumbers) = (lastNews, lastRun, runNumbers)
       self.undoAll()
     }
@@ -217,6 +228,7 @@ package final class MemoryLedger: FleetLedger {
     jobs.undoAll()
     names.undoAll()
     paused.undoAll()
+    starts.undoAll()
     effects.undoAll()
     removed.undoAll()
   }

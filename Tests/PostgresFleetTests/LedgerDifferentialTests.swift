@@ -57,7 +57,7 @@ private final class RandomHistory {
 
   /// The first difference; nil if there is none.
   func run() throws -> String? {
-    for table in ["_host", "_beat", "_session", "_run", "_inbox", "_order", "_pause", "\"Job\""] {
+    for table in ["_host", "_beat", "_session", "_run", "_inbox", "_order", "_pause", "_start", "\"Job\""] {
       try raw.control("DELETE FROM \(table)")
       // Nobody else removes what histories leave behind.
       try raw.control("VACUUM \(table)")
@@ -69,6 +69,7 @@ private final class RandomHistory {
       if random.chance(6) {
         memory.now += 7_200_000
         try raw.control("UPDATE _beat SET seen = seen - interval '2 h'")
+        try raw.control("UPDATE _start SET started = started - interval '2 h', until = until - interval '2 h'")
       }
       let request = nextRequest()
       log.append("\(request)")
@@ -240,6 +241,12 @@ private final class RandomHistory {
       round.runs.append(Run(job: job.id, host: pick(hosts) ?? 1, attempt: job.attempt + 1))
     }
     if random.chance(3), let run = currentRuns().first { round.runs.append(run) }
+    if random.chance(30) {
+      let names = [Resource.Name.key("it's"), .queue("q"), .type("t")].filter { _ in random.chance(50) }
+      for name in names {
+        round.starts[name] = (random.number(1..<5), pick([3_600_000, 10_800_000, 18_000_000]) ?? 0)
+      }
+    }
     for _ in 0..<random.number(0..<4) where !memory.jobs.isEmpty { round.changes.append(newChange()) }
     for run in currentRuns() + round.runs where random.chance(15) {
       let isHeld = random.chance(40)
@@ -291,7 +298,7 @@ private final class RandomHistory {
       "hosts \(state.hosts.sorted { $0.key < $1.key }.map { "\($0.key): \(text($0.value))" }) "
         + "runs \(state.runs.sorted { $0.job.key < $1.job.key }.map(text)) jobs \(state.jobs.map(text)) "
         + "known \(text(state.known)) paused \(state.paused.map { "\($0)" }.sorted()) "
-        + "stops \(state.stops.map(text).sorted()) orders \(state.orders.map(text)) rest \(state.rest.map(\.key))"
+        + "starts \(text(state.starts)) stops \(state.stops.map(text).sorted()) orders \(state.orders.map(text)) rest \(state.rest.map(\.key))"
     case .success(.loadedJobs(let jobs)): "jobs \(jobs.map(text))"
     case .success(.loadedRest(let known, let orders)): "known \(text(known)) orders \(orders.map(text))"
     case .success(.news(let news, _)): "news \(news.map { text($0.news) })"
@@ -310,6 +317,11 @@ private final class RandomHistory {
     case .ordered(let order): "ordered \(text(order))"
     case .changed: "changed"
     }
+  }
+
+  /// The starts of each rate, with the even hours since then; those of less than one are of now.
+  private func text(_ starts: [RateStarts]) -> [String] {
+    starts.map { "\($0.name) \($0.count) \($0.age / 7_200_000)" }.sorted()
   }
 
   private func text(_ stop: RunStop) -> String { "\(text(stop.run)) \(stop.event) \(stop.reason ?? "-")" }

@@ -46,6 +46,10 @@ enum DaemonEvent: Sendable {
   case leads
   /// The membership, while this host leads: so many jobs of the fleet have ended, in these states.
   case endedInFleet([JobState: Int])
+  /// The fleet: the records of these jobs of this spool were changed by others.
+  case changedElsewhere([ManagedObjectID])
+  /// The fleet: the lead has ended these jobs of this spool, which nobody ran.
+  case endedByLead([FinishedJob])
   /// The membership: operators have paused or resumed something, on whichever host.
   case pausesChanged
   /// The faults of this host: types are held for them, or tried again, or jobs wait for what it lacks.

@@ -55,7 +55,8 @@ final class JobMeter: Sendable {
   /// Names types before any job of them comes, so that their counters begin at zero.
   func name(_ types: [String]) { state.withLock { state in for type in types { state.change(type) { _ in } } } }
 
-  /// Has a call made for jobs that start, or whose ends come to disk, from now on, where that happens; nil for none.
+  /// Has a call made for jobs that start, whose ends come to disk, or that others change, from now on, where that happens; nil
+  /// for none.
   func observe(_ call: (@Sendable ([ManagedObjectID]) -> Void)?) { state.withLock { $0.observer = call } }
 
   func noteStart(of job: ManagedObjectID, _ type: String, after waiting: Double) {
@@ -90,6 +91,9 @@ final class JobMeter: Sendable {
     }
     observer?(jobs.map(\.objectID))
   }
+
+  /// - Parameter jobs: none if something else has changed that readers are shown.
+  func noteChange(of jobs: [ManagedObjectID]) { state.withLock { $0.observer }?(jobs) }
 
   func noteNotice() { state.withLock { $0.notices += 1 } }
 

@@ -17,6 +17,7 @@ extension JobControl {
     guard case .outcomes(let outcomes) = try membership.ask(.command(command, targets)),
       outcomes.count == known.count
     else { throw NoAnswer() }
+    engine.meter.noteChange(of: known)
     var rest = try replies(outcomes)[...]
     if command == .delete { rest = try checkingDeletion(of: known, rest, membership)[...] }
     return ids.map { id in id == nil ? .unknown : rest.popFirst() ?? .unknown }
@@ -35,7 +36,7 @@ extension JobControl {
     }
     return zip(ids, replies).map { id, reply in
       guard reply == .done, let end = left[id] else { return reply }
-      return .awaited(end.state, by: spools[id] ?? nil)
+      return .awaited(end.job.state, by: spools[id] ?? nil)
     }
   }
 

@@ -43,7 +43,7 @@ extension JobControl {
 
   private func noteEnd(of replacement: Replacement, on membership: Membership, isTold: Bool) {
     do {
-      let end = try membership.reader().ends(of: [replacement.job])[replacement.job]
+      let end = try membership.reader().ends(of: [replacement.job])[replacement.job]?.job
       // An earlier end may have been what left the schedule.
       if let end, !end.state.isFinal { return follow(replacement, on: membership) }
       // One whose record is gone was over before that was removed.

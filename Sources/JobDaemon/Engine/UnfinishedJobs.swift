@@ -86,15 +86,17 @@ enum UnfinishedJobs: Sendable {
 
   /// The states of those of these jobs that are unfinished.
   ///
-  /// - Throws: ``NoAnswer`` if a fleet has no lead.
-  func states(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: JobState] {
+  /// - Throws: ``NoAnswer`` if a fleet has no lead that answers in time.
+  func states(
+    of ids: [ManagedObjectID], within limit: Duration = Membership.answerLimit
+  ) throws -> [ManagedObjectID: JobState] {
     switch self {
     case .here(let scheduler):
       return scheduler.read { schedule, _ in
         Dictionary(uniqueKeysWithValues: Set(ids).compactMap { id in schedule.state(of: id).map { (id, $0) } })
       }
     case .ofFleet(let membership):
-      guard case .found(let found, _) = try membership.ask(.states(ids)) else { throw NoAnswer() }
+      guard case .found(let found, _) = try membership.ask(.states(ids), within: limit) else { throw NoAnswer() }
       return Dictionary(found.map { ($0.job, $0.state) }) { first, _ in first }
     }
   }

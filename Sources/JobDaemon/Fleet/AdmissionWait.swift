@@ -26,14 +26,15 @@ final class AdmissionWait: Sendable {
 
   /// Has the member begin to write jobs, and waits for that, at most a minute and as long as the database is there.
   ///
-  /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, so that nothing was written,
-  ///   ``RefusedByServer`` if it will never be, and ``UnansweredAdmission`` if the jobs may be written later.
+  /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, or the daemon stops, so that nothing was
+  ///   written, ``RefusedByServer`` if it will never be, and ``UnansweredAdmission`` if the jobs may be written later.
   func wait(for jobs: [FleetJob], _ begin: () -> Void) throws {
     guard let first = jobs.first?.id else { return }
     let answered = Latch()
     let result = Mutex(Outcome.unanswered)
-    let isFree = state.withLock { state in
-      if state.isClosed || state.isAway { return false }
+    let obstacle: String? = state.withLock { state in
+      if state.isClosed { return "this daemon is stopping, and has left the fleet" }
+      if state.isAway { return "the database of the fleet does not answer" }
       state.waiting = (
         first,
         { outcome in
@@ -41,9 +42,9 @@ final class AdmissionWait: Sendable {
           answered.open()
         }
       )
-      return true
+      return nil
     }
-    guard isFree else { throw StoreError(.unavailable, "the database of the fleet does not answer") }
+    if let obstacle { throw StoreError(.unavailable, obstacle) }
     begin()
     _ = answered.wait(for: Self.limit)
     switch result.withLock({ $0 }) {

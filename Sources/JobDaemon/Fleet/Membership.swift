@@ -29,7 +29,7 @@ final class Membership: Sendable {
 
   private static let joinLimit = Duration.seconds(60)
   /// The time for an answer of the lead: another host may have to take its place first.
-  private static let answerLimit = Duration.seconds(10)
+  static let answerLimit = Duration.seconds(10)
 
   /// The root of this host's spool, by which other hosts name it.
   let spool: String
@@ -244,22 +244,22 @@ final class Membership: Sendable {
 
   /// Asks the lead, and waits for its answer.
   ///
-  /// - Throws: ``NoAnswer`` after ten seconds, and then the lead does not answer any more.
-  func ask(_ question: Order.Question) throws -> OrderAnswer.Content {
-    try ask(.ask(question, until: now.wall + Self.answerLimit.milliseconds))
+  /// - Throws: ``NoAnswer`` after the limit, and then the lead does not answer any more.
+  func ask(_ question: Order.Question, within limit: Duration = answerLimit) throws -> OrderAnswer.Content {
+    try ask(.ask(question, until: now.wall + limit.milliseconds), within: limit)
   }
 
   /// Has the lead obey an order, and waits for its answer.
   ///
-  /// - Throws: ``NoAnswer`` after ten seconds; it may be obeyed later.
-  func ask(_ order: Order) throws -> OrderAnswer.Content {
+  /// - Throws: ``NoAnswer`` after the limit; it may be obeyed later.
+  func ask(_ order: Order, within limit: Duration = answerLimit) throws -> OrderAnswer.Content {
     let answered = Latch()
     let answer = Mutex<Result<OrderAnswer.Content, any Error>?>(nil)
     let ticket = try place(order) { content in
       answer.withLock { $0 = content }
       answered.open()
     }
-    _ = answered.wait(for: Self.answerLimit)
+    _ = answered.wait(for: limit)
     answers.abandon(ticket)
     switch try answer.withLock({ $0 })?.get() {
     case nil, .late?: throw NoAnswer()

@@ -280,26 +280,30 @@ final class EventFeed: Sendable {
     let known = seen.followed.filter { names.contains($0.key) }
     let daemon = daemon
     do {
-      let (shown, followed, isCut) = try ManagedObjectContext(parent: daemon.main, name: "events").performAndWait {
-        context in
+      let child = ManagedObjectContext(parent: daemon.main, name: "events")
+      let (shown, gone, followed, isCut) = try child.performAndWait { context in
         var followed = known
         for name in names where followed[name] == nil {
           followed[name] = try context.fetch(FetchRequest<Job>(#Predicate { $0.id == name }, limit: 1)).first?.objectID
         }
         let first = changed.intersection(followed.values)
         let chosen = Array(first) + changed.subtracting(first).prefix(max(0, Self.jobLimit - first.count))
-        let shown = try context.fetch(FetchRequest<Job>(objectIDs: chosen)).map { job in
-          let reply = JobReply(job, live: daemon.live(job), withArguments: false)
+        let jobs = try context.fetch(FetchRequest<Job>(objectIDs: chosen))
+        var look = LiveLook(daemon)
+        let live = try look.views(of: jobs)
+        let shown = jobs.map { job in
+          let reply = JobReply(job, live: live[job.objectID], withArguments: false)
           let subject = StatusEvent.Subject(
             id: job.id, type: job.type, queue: job.queue, batch: job.batch,
             state: JobState(rawValue: reply.state.rawValue))
           return (job.objectID, StatusEvent(kind: .job, data: reply.json.serializedBytes(), subject: subject))
         }
-        return (shown, followed, chosen.count < changed.count)
+        let gone = Set(chosen).subtracting(jobs.lazy.map(\.objectID))
+        return (shown, Array(gone), followed, chosen.count < changed.count)
       }
       seen.followed = followed
       seen.note(shown.map { ($0, $1.subject) })
-      return (shown.map(\.1), isCut)
+      return (shown.map(\.1) + seen.removals(of: gone), isCut)
     } catch {
       daemon.engine.report(error, "jobs can't be read for those who follow events")
       return ([], true)

@@ -124,3 +124,56 @@ extension Daemon {
     return view
   }
 }
+
+/// A look at jobs as they are beyond their records, some at a time.
+struct LiveLook {
+  private let daemon: Daemon
+  /// The states that the lead of a fleet has told of some jobs.
+  private let told: [ManagedObjectID: JobState]
+  /// False once the lead has not answered.
+  private var asksLead = true
+
+  init(_ daemon: Daemon, told: [ManagedObjectID: JobState] = [:]) {
+    self.daemon = daemon
+    self.told = told
+  }
+
+  /// The states of jobs that are not durable; none for those whose records tell.
+  ///
+  /// Cost: in a fleet a look into its ledger and, if some of the jobs may wait for a time or for others, a question to the
+  /// lead; without an answer within a second, the records of those tell, and it is not asked again.
+  mutating func views(of jobs: [Job]) throws -> [ManagedObjectID: LiveView] {
+    // Most are released, so one look at the schedule is enough for all.
+    let unreleased = daemon.scheduler.read { schedule, _ in Set(jobs.lazy.map(\.objectID).filter(schedule.contains)) }
+    let unfinished = jobs.filter { !$0.currentState.isFinal }
+    let places = try daemon.engine.unfinished.places(of: unfinished.map(\.objectID))
+    var views: [ManagedObjectID: LiveView] = [:]
+    for job in jobs {
+      let (id, place) = (job.objectID, places[job.objectID])
+      views[id] = unreleased.contains(id) ? daemon.live(job, place: place) : place.map { LiveView($0) }
+    }
+    guard daemon.membership != nil else { return views }
+    let others = unfinished.filter { views[$0.objectID] == nil }
+    let states = told.merging(states(of: others.filter { told[$0.objectID] == nil && $0.mayWait })) { $1 }
+    for job in others {
+      if let state = states[job.objectID], state != job.currentState { views[job.objectID] = LiveView(state: state) }
+    }
+    return views
+  }
+
+  private mutating func states(of jobs: [Job]) -> [ManagedObjectID: JobState] {
+    if jobs.isEmpty || !asksLead { return [:] }
+    do { return try daemon.engine.unfinished.states(of: jobs.map(\.objectID), within: .seconds(1)) } catch {
+      asksLead = false
+      daemon.log.debug("the states of jobs are shown as they are on record: \(error)")
+      return [:]
+    }
+  }
+}
+
+extension Job {
+  /// False if it waits for nothing but its turn, as far as its record tells.
+  fileprivate var mayWait: Bool {
+    dueAt != nil || ![.available, .held].contains(currentState) || options?.contains("\"after") == true
+  }
+}

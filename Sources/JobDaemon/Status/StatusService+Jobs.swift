@@ -97,8 +97,8 @@ extension StatusService {
   private func job(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     read(request) { context, daemon in
       guard let job = try JobHandle(text: id).job(in: context) else { return Self.noJob(id) }
-      let places = try daemon.engine.unfinished.places(of: job.currentState.isFinal ? [] : [job.objectID])
-      let live = daemon.live(job, place: places[job.objectID])
+      var look = LiveLook(daemon)
+      let live = try look.views(of: [job])[job.objectID]
       var reply = JobReply(job, live: live, withArguments: true)
       let runs = try Self.earlierRuns(of: job, in: context)
       if !runs.isEmpty { reply.earlierRuns = runs }

@@ -94,10 +94,12 @@ extension StatusService {
     _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, daemon: Daemon
   ) throws -> [String: Int] {
     var counts: [String: Int] = [:]
+    var look = LiveLook(daemon)
     for start in stride(from: 0, to: ids.count, by: 1_000) {
-      for job in try context.fetch(FetchRequest<Job>(objectIDs: ids[start..<min(start + 1_000, ids.count)])) {
-        let state = daemon.scheduler.read { schedule, _ in schedule.state(of: job.objectID) }
-        counts[(state ?? job.currentState).rawValue, default: 0] += 1
+      let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids[start..<min(start + 1_000, ids.count)]))
+      let live = try look.views(of: jobs)
+      for job in jobs {
+        counts[(live[job.objectID]?.state ?? job.currentState).rawValue, default: 0] += 1
       }
       context.reset()
     }

@@ -58,18 +58,20 @@ extension StatusService {
       let names = allNames.prefix(Self.relativeLimit)
       let known = try context.fetch(FetchRequest<Job>(format: "id IN %@", Array(names)))
       let records = Dictionary(known.map { ($0.id, $0) }) { first, _ in first }
-      let after = names.map { name in
-        records[name].map { Self.relative($0, daemon) } ?? RelativesReply.Relative(id: name)
-      }
       let (dependents, isComplete) = try Self.dependents(on: job, context, daemon)
-      let before = dependents.map { Self.relative($0, daemon) }
+      var look = LiveLook(daemon)
+      let live = try look.views(of: Array(records.values) + dependents)
+      let after = names.map { name in
+        records[name].map { Self.relative($0, live) } ?? RelativesReply.Relative(id: name)
+      }
+      let before = dependents.map { Self.relative($0, live) }
       let mayHaveMore = !isComplete || names.count < allNames.count
       return Self.json(RelativesReply(id: job.id, after: after, before: before, mayHaveMore: mayHaveMore).json)
     }
   }
 
-  private static func relative(_ job: Job, _ daemon: Daemon) -> RelativesReply.Relative {
-    let state = daemon.live(job, place: nil)?.state ?? job.currentState
+  private static func relative(_ job: Job, _ live: [ManagedObjectID: LiveView]) -> RelativesReply.Relative {
+    let state = live[job.objectID]?.state ?? job.currentState
     return RelativesReply.Relative(id: job.id, type: job.type, state: .init(rawValue: state.rawValue))
   }
 

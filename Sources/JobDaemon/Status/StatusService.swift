@@ -334,16 +334,17 @@ package final class StatusService: Sendable {
   /// The beginning of an object with jobs, `{"jobs":[...]`; read a few hundred at a time, since there may be very many.
   ///
   /// - Parameters:
-  ///   - states: the states of jobs that only the lead of a fleet knows.
+  ///   - states: what the lead of a fleet has told of some of them.
   ///   - add: completes what is said of a job.
   static func list(
     _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, daemon: Daemon,
     states: [ManagedObjectID: JobState] = [:], add: (ManagedObjectID, inout JobReply) -> Void = { _, _ in }
   ) throws -> Data {
     var body = Data("{\"jobs\":[".utf8)
+    var look = LiveLook(daemon, told: states)
     for start in stride(from: 0, to: ids.count, by: 500) {
       let part = ids[start..<min(start + 500, ids.count)]
-      let list = try Self.jobs(part, context, daemon: daemon, states: states, add: add)
+      let list = try Self.jobs(part, context, with: &look, add: add)
       if body.last != UInt8(ascii: "[") && !list.isEmpty { body.append(UInt8(ascii: ",")) }
       body.append(contentsOf: list)
       context.reset()
@@ -354,19 +355,14 @@ package final class StatusService: Sendable {
 
   /// Jobs as JSON, with commas between them.
   private static func jobs(
-    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, daemon: Daemon,
-    states: [ManagedObjectID: JobState], add: (ManagedObjectID, inout JobReply) -> Void
+    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, with look: inout LiveLook,
+    add: (ManagedObjectID, inout JobReply) -> Void
   ) throws -> [UInt8] {
-    // Most are released, so one look at the schedule is enough for all.
-    let unreleased = daemon.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }
     var jobs: [ManagedObjectID: [UInt8]] = [:]
     let found = try context.fetch(FetchRequest<Job>(objectIDs: ids))
-    let places = try daemon.engine.unfinished.places(of: found.filter { !$0.currentState.isFinal }.map(\.objectID))
+    let live = try look.views(of: found)
     for job in found {
-      var live = unreleased.contains(job.objectID) ? daemon.live(job, place: places[job.objectID]) : nil
-      if live == nil, let place = places[job.objectID] { live = LiveView(place) }
-      if live == nil, let state = states[job.objectID] { live = LiveView(state: state) }
-      var reply = JobReply(job, live: live, withArguments: false)
+      var reply = JobReply(job, live: live[job.objectID], withArguments: false)
       add(job.objectID, &reply)
       jobs[job.objectID] = reply.json.serializedBytes()
     }

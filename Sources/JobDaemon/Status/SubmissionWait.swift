@@ -96,10 +96,16 @@ final class SubmissionWait: Sendable {
       defer { state.isToAsk = true }
       return !state.isToAsk && !state.isOver
     }
-    if isNew { Self.questions.async { self.askLead() } }
+    guard isNew else { return }
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [self] in
+      // The lead has the news of a hold before it is asked: one of this host is on disk then.
+      await daemon.merger.mergeAndWait()
+      _ = await daemon.flusher.flush()
+      Self.questions.async { self.askLead() }
+    }
   }
 
-  /// Ends the wait by what the lead knows, who has the news of a hold before it is asked: that was told first.
+  /// Ends the wait by what the lead knows.
   private func askLead() {
     // What comes from now on may not be in the answers.
     state.withLock { $0.isToAsk = false }

@@ -1,0 +1,76 @@
+import DaemonTesting
+import Foundation
+import JSONText
+import PostgresTesting
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("What the jobs of a fleet wait for", .enabled(if: PostgresCluster.isAvailable()))
+  struct FleetWaiting {
+    private let database: TestDatabase
+
+    init() throws { database = try PostgresCluster.makeDatabase() }
+
+    private func root(_ name: String) throws -> DaemonRoot {
+      try DaemonRoot("[Store]\nUrl=\(database.url)\n[Fleet]\nName=\(name)\n\(DaemonRoot.quickFlushes)")
+    }
+
+    private func submit(_ text: String, waiting seconds: Int, at daemon: DaemonProcess) async throws -> Tool {
+      let path = daemon.root.directory.path("wait.json")
+      try daemon.root.write(text, to: path)
+      return try await daemon.tool("submit", "--wait=\(seconds)", path)
+    }
+
+    @Test("is told by lists and replies of every host, though only the lead knows")
+    func states() async throws {
+      let one = try await DaemonProcess.ready(try root("a"))
+      let other = try await DaemonProcess.ready(try root("b"))
+      let text = #"{"jobs": [{"type": "noop", "id": "s", "delay": "1h"}, {"type": "noop", "id": "w", "after": "s"}]}"#
+      let wait = try await submit(text, waiting: 1, at: one)
+      #expect(wait.output.contains("scheduled  s") && wait.output.contains("waiting    w"), "\(wait.output)")
+      for daemon in [one, other] {
+        let jobs = try await daemon.get("/v1/jobs")["jobs"]?.array ?? []
+        let states = Dictionary(jobs.map { ($0["id"]?.string ?? "", $0["state"]?.string ?? "") }) { first, _ in first }
+        #expect(states == ["s": "scheduled", "w": "waiting"])
+        #expect(try await daemon.get("/v1/jobs/w")["state"] == "waiting")
+        let relatives = try await daemon.get("/v1/jobs/w/relatives")
+        #expect(relatives["after"]?.array?.first?["state"] == "scheduled", "\(relatives)")
+      }
+      for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0)) }
+    }
+
+    @Test("ends a client's wait at once if it is a job that was held, wherever that is")
+    func held() async throws {
+      let daemon = try await DaemonProcess.ready(try root("a"))
+      try daemon.root.payload("a.csv", "job,number\na,x\n")
+      let text = """
+        {"jobs": [
+          {"type": "import", "id": "bad", "arguments": {"input": "\(daemon.root.paths.payload)/a.csv", "entity": "Reading", "onTooManyRejects": "hold"}},
+          {"type": "noop", "id": "behind", "after": "bad"}, {"type": "noop", "id": "free"}
+        ]}
+        """
+      let wait = try await submit(text, waiting: 600, at: daemon)
+      #expect(wait.code == 3, "\(wait.output)\(wait.errors)")
+      #expect(wait.output.contains("`bobbinctl release bad` releases it"), "\(wait.output)")
+      #expect(wait.output.contains("completed  free") && wait.output.contains("waiting    behind"), "\(wait.output)")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
+    @Test("is the rest of a period whose starts were made before, by whichever lead, and nothing else")
+    func rates() async throws {
+      let root = try root("a")
+      let daemon = try await DaemonProcess.ready(root)
+      let job = { (id: String) in #"{"type": "noop", "id": "\#(id)", "limit": {"key": "k", "rate": "1/h"}}"# }
+      #expect(try await submit(job("first"), waiting: 60, at: daemon).code == 0)
+      #expect(try await daemon.stop() == .exited(code: 0))
+      _ = try database.run("UPDATE bobbin._start SET started = started - interval '20 min'")
+      let next = try await DaemonProcess.ready(root)
+      _ = try await submit(job("second"), waiting: 1, at: next)
+      let why = try await next.get("/v1/jobs/second/why") { $0["reasons"]?.array?.isEmpty == false }
+      let reason = why["reasons"]?.array?.first?.string ?? ""
+      #expect(reason.hasPrefix(#"the limit "k" lets the next job start in 39 min"#), "\(why)")
+      #expect(try await next.stop() == .exited(code: 0))
+    }
+  }
+}
