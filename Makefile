@@ -31,7 +31,7 @@ SOURCES := Sources Tests Plugins Examples Benchmarks Fuzzing Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan \
-  test-kill test-faults test-fleet plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install \
+  test-kill test-faults test-fleet test-fleet-of-one plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install \
   uninstall deb dist test-dist test-packages check-reproducible release clean
 
 help: ## List the targets
@@ -94,6 +94,15 @@ test-faults: ## Do every fault to a real daemon, and look for what is lost or do
 	@scripts/install-dependencies test
 	$(SWIFT) build --build-tests $(STRICT)
 	BOBBIN_FAULTS=all scripts/run-tests --skip-build $(STRICT) --filter 'FaultTests$(if $(FILTER),.$(FILTER))' --skip FleetChaosTests
+
+# The suites of which no test looks at what only SQLite has; FILTER=... for others.
+FLEET_OF_ONE = Access|BadInputs|BadJobFiles|Events|HandlerExamples|HarmfulOutputs|HeldWaits|ImportRelationships|Inputs
+FLEET_OF_ONE := $(FLEET_OF_ONE)|JobLog|Notices|Objects|OpenInputs|ProgressOfBuiltIns|ReleasedPrograms|Secrets
+test-fleet-of-one: ## Run tests of single hosts on daemons that are fleets of one, on PostgreSQL
+	@scripts/install-dependencies test
+	$(SWIFT) build --build-tests $(STRICT)
+	BOBBIN_TEST_FLEET=1 scripts/run-tests --skip-build $(STRICT) \
+	  --filter 'SystemTests/($(if $(FILTER),$(FILTER),$(FLEET_OF_ONE)))/'
 
 # BOBBIN_FAULTS_FLEET=100 for fewer.
 test-fleet: ## Do 1,000 faults to four daemons and two PostgreSQL servers, and look for what is lost or done twice
