@@ -153,7 +153,8 @@ final class FleetJobs: Sendable {
       finished.append(end.with(job.file))
       if ends[id]?.isByLead == true { byLead.append(end) }
     }
-    events.send(.changedElsewhere(waiting))
+    let changed = ends.values.lazy.map(\.job).filter { $0.state.isFinal || $0.state == .held }.map(\.objectID)
+    events.send(.changedElsewhere(Array(changed)))
     if !byLead.isEmpty { events.send(.endedByLead(byLead)) }
     membership.unwatch(finished.lazy.map(\.objectID))
     if !finished.isEmpty { notices.tell(of: finished) { [releaser, finished] in releaser.release(finished) } }

@@ -1,3 +1,4 @@
+import ControlClient
 import DaemonTesting
 import Foundation
 import JSONText
@@ -37,7 +38,33 @@ extension SystemTests {
         let relatives = try await daemon.get("/v1/jobs/w/relatives")
         #expect(relatives["after"]?.array?.first?["state"] == "scheduled", "\(relatives)")
       }
+      // The lead cancels them, which nobody has run: the host that they came to tells of it.
+      #expect(try await other.tool("cancel", "s").code == 0)
+      try await one.waitUntilSpoolIsEmpty()
+      for id in ["s", "w"] { try await one.waitForLog("job \(id) (noop) was cancelled") }
+      let client = ControlClient(socketPath: one.root.paths.socket)
+      let reply = try await onThread { try client.send("GET", "/metrics", query: [], body: nil, timeout: .seconds(60)) }
+      let metrics = String(decoding: reply.body, as: UTF8.self)
+      #expect(metrics.contains(#"bobbin_jobs_finished_total{type="noop",state="cancelled"} 2"#), "\(metrics)")
       for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0)) }
+    }
+
+    @Test("is told to readers of events: jobs that come, wait, are held, released and cancelled, and pauses")
+    func events() async throws {
+      let daemon = try await DaemonProcess.ready(try root("a"))
+      let reader = try EventStream(daemon)
+      let states = { (events: [EventStream.Event]) in events.compactMap { $0.data["state"]?.string } }
+      #expect(try await daemon.tool("pause", "--queue", "slow").code == 0)
+      _ = try await reader.events { $0.kind == "status" && $0.data["pauses"]?.array?.count == 1 }
+      let path = daemon.root.directory.path("later.json")
+      try daemon.root.write(#"{"type": "noop", "id": "later", "queue": "slow", "delay": "1h"}"#, to: path)
+      #expect(try await daemon.tool("submit", path).code == 0)
+      #expect(states(try await reader.events { $0.kind == "job" }).last == "scheduled")
+      for (command, state) in [("hold", "held"), ("release", "scheduled"), ("cancel", "cancelled")] {
+        #expect(try await daemon.tool(command, "later").code == 0)
+        _ = try await reader.events { $0.kind == "job" && $0.data["state"]?.string == state }
+      }
+      #expect(try await daemon.stop() == .exited(code: 0))
     }
 
     @Test("ends a client's wait at once if it is a job that was held, wherever that is")
