@@ -146,7 +146,7 @@ extension SystemTests {
       let daemons = [try await DaemonProcess.ready(first), try await DaemonProcess.ready(second)]
       try first.drop(
         #"{"type": "echo", "id": "x", "notBefore": "2100-01-01T00:00:00Z", "arguments": {"n": 1}}"#, as: "x.json")
-      try await wait(for: "available", of: "x", at: daemons[1])
+      try await wait(for: "scheduled", of: "x", at: daemons[1])
       for round in 1...10 {
         let edits = [(daemons[0], "a"), (daemons[1], "b")]
         let told = try await withThrowingTaskGroup(of: (String, Tool).self) { group in
