@@ -75,9 +75,9 @@ test-differential: ## Compare SQL with evaluation in memory for 20,000 random pr
 test-calendar: ## Compare 10,000 random calendar expressions with what systemd-analyze says of them
 	BOBBIN_CALENDAR_RUNS=250 scripts/run-tests $(STRICT) --filter 'CalendarDifferentialTests'
 
-test-contract: ## Make requests of the interface's description at random for ten minutes
+test-contract: ## Make requests of the interface's description at random for ten minutes (SECONDS=3600 for longer)
 	@scripts/install-dependencies test
-	BOBBIN_CONTRACT_SECONDS=600 scripts/run-tests $(STRICT) --filter 'ContractFuzz'
+	BOBBIN_CONTRACT_SECONDS=$(if $(findstring command,$(origin SECONDS)),$(SECONDS),600) scripts/run-tests $(STRICT) --filter 'ContractFuzz'
 
 test-tsan: ## Run the library's tests under the thread sanitizer (FILTER='ContextTests' for some of them)
 	@scripts/test-sanitizer thread $(if $(FILTER),'$(FILTER)')
@@ -166,6 +166,8 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	@case '$(bindir)/' in \
 	  /home/* | /root/* | /run/user/* | /tmp/* | /var/tmp/*) \
 	    echo 'make install: $(bindir): the service sees no homes, and no /tmp of others; choose another PREFIX' >&2; exit 1;; \
+	  *[[:space:]]* | */../* | */./*) \
+	    echo 'make install: $(bindir): units want a path without spaces, "." and ".."; choose another PREFIX' >&2; exit 1;; \
 	  /*) ;; \
 	  *) echo 'make install: $(bindir): units want an absolute path; choose another PREFIX' >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(unitdir)'

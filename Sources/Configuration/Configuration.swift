@@ -218,8 +218,11 @@ package struct Configuration: Sendable, Equatable {
 
   /// `[Status]`: the HTTP interface on the Unix socket, and on TCP if there is one.
   package struct Status: Sendable, Equatable {
-    /// The users who may read; root, the daemon's user and its group may always read and change.
+    /// The users who may read; root and the daemon's user always may.
     package internal(set) var readAccess = ReadAccess.group
+    /// The name of the group whose members may do what root may on the socket, but for editing the jobs of others; empty for
+    /// none.
+    package internal(set) var controlGroup = ""
     /// Connections served at a time.
     package internal(set) var maxConnections = 64
     /// Connections of one user; root and the daemon's user have as many as there are, and a few that nobody else gets.

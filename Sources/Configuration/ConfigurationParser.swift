@@ -169,6 +169,7 @@ enum ConfigurationFile {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw unreadable(path, errno) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw unreadable(path, reason: "it is not a regular file") }
+    try checkTrust(in: path, status)
     let bytes = try read(descriptor, path)
     guard bytes.count <= maxSize else { throw unreadable(path, reason: "it is larger than \(maxSize >> 20) MiB") }
     return bytes
@@ -187,6 +188,7 @@ enum ConfigurationFile {
       if errno == ENOENT { return [] }
       throw unreadable(folder, errno)
     }
+    try checkTrust(in: folder, status)
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -196,6 +198,20 @@ enum ConfigurationFile {
     return names.filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }
       .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
       .map { "\(folder)/\($0)" }
+  }
+
+  /// Checks that nobody but root and the daemon's user decides what is in a file or folder: programs that it names run with
+  /// the daemon's rights. That members of its group may write is an administrator's decision.
+  private static func checkTrust(in path: String, _ status: stat) throws(ConfigurationProblem) {
+    guard status.st_uid == 0 || status.st_uid == geteuid() else {
+      throw ConfigurationProblem(
+        code: .unreadableFile, file: path,
+        message: "is not used: it belongs to user \(status.st_uid), not to root or the daemon's user")
+    }
+    guard status.st_mode & S_IWOTH == 0 else {
+      throw ConfigurationProblem(
+        code: .unreadableFile, file: path, message: "is not used: every user may write to it; try chmod o-w")
+    }
   }
 
   /// Reads up to one byte more than the limit, so that a file that grows meanwhile is noticed too.

@@ -113,6 +113,7 @@ extension Setting {
     Setting("Retention", "StoreSizeMax", at: \.retention.storeSize, as: .size(in: 0...1 << 50)),
 
     Setting("Status", "ReadAccess", at: \.status.readAccess, as: .choice),
+    Setting("Status", "ControlGroup", at: \.status.controlGroup, as: .text),
     // The HTTP server reserves its connections when it starts.
     Setting("Status", "MaxConnections", at: \.status.maxConnections, as: .integer(in: 1...10_000), effect: .onRestart),
     Setting(

@@ -28,10 +28,15 @@ extension Daemon {
     set { reasonsAgainstModels.withLock { $0 = newValue } }
   }
 
+  /// The most pauses that the status line names: systemd takes a few thousand bytes.
+  private static let toldPauses = 5
+
   /// The status line that the service manager shows while the daemon is not stopping.
   var statusText: String {
     let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
-    let paused = pauses.map(\.resource.description) + pausedSchedules.map { "the schedule \"\($0)\"" }
+    let pauses = pauses.map(\.resource.description) + pausedSchedules.map { "the schedule \"\($0)\"" }
+    let more = pauses.count - Self.toldPauses
+    let paused = pauses.prefix(Self.toldPauses) + (more > 0 ? ["and \(more) more"] : [])
     let held = engine.hostFaults.heldTypes.map { "the type \"\($0.type)\" is held: \($0.reason)" }
     let short = engine.shortages.summary.map { shortage in
       ["\(shortage.jobs == 1 ? "a job waits" : "\(shortage.jobs) jobs wait") for this host: \(shortage.reason)"]

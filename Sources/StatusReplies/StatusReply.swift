@@ -218,6 +218,8 @@ package struct CommandReply: Decodable, Sendable {
     package static let replacing = Self(rawValue: "replacing")
     package static let notPossible = Self(rawValue: "not-possible")
     package static let ambiguous = Self(rawValue: "ambiguous")
+    /// It is another user's job.
+    package static let notYours = Self(rawValue: "not-yours")
     /// Nothing was to be done.
     package static let matched = Self(rawValue: "matched")
   }
@@ -234,13 +236,16 @@ package struct CommandReply: Decodable, Sendable {
     package let awaitedBy: String?
     /// The IDs of jobs that may be meant, if there are several.
     package let candidates: [String]?
+    /// The number of the user whose job it is, if that makes the command impossible.
+    package let submitter: Int?
 
     package init(
       id: String, result: Result, state: JobReply.State? = nil, uniqueOwner: String? = nil, neededBy: String? = nil,
-      awaitedBy: String? = nil, candidates: [String]? = nil
+      awaitedBy: String? = nil, candidates: [String]? = nil, submitter: Int? = nil
     ) {
       (self.id, self.result, self.state, self.uniqueOwner) = (id, result, state, uniqueOwner)
       (self.neededBy, self.awaitedBy, self.candidates) = (neededBy, awaitedBy, candidates)
+      self.submitter = submitter
     }
 
     /// The document; fields that are nil are left out.
@@ -250,6 +255,7 @@ package struct CommandReply: Decodable, Sendable {
       if let uniqueOwner { object["uniqueOwner"] = .string(uniqueOwner) }
       if let neededBy { object["neededBy"] = .string(neededBy) }
       if let awaitedBy { object["awaitedBy"] = .string(awaitedBy) }
+      if let submitter { object["submitter"] = .integer(Int64(submitter)) }
       if let candidates { object["candidates"] = .array(candidates.map(JSONValue.string)) }
       return .object(object)
     }

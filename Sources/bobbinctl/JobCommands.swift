@@ -143,6 +143,8 @@ struct JobCommand: Sendable {
       "\"\(job.id)\" may be one of \((job.candidates ?? []).map { "\"\($0)\"" }.joined(separator: ", ")); give more of the ID"
     case (.reverting, _):
       "the job \"\(job.id)\" is cancelled, and its checkpoints are still being reverted; try again in a moment"
+    case (.notYours, _):
+      "the job \"\(job.id)\" can't be \(participle): it is that of \(job.submitter.map(JobReply.userText) ?? "an unknown user")"
     case (.replacing, _): "the job \"\(job.id)\" is just being replaced; try again in a moment"
     case (_, let owner?):
       "the job \"\(job.id)\" can't be \(participle): the unfinished job \"\(owner)\" has its unique key"

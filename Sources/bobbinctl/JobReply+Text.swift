@@ -107,7 +107,7 @@ extension JobReply {
   }
 
   /// Such as `ada (1000)`; the number alone of a user whom the user database doesn't know, or can't tell now.
-  private static func userText(_ number: Int) -> String {
+  static func userText(_ number: Int) -> String {
     guard let user = UInt32(exactly: number), let name = (try? UserIdentity(lookingUp: user))?.name else {
       return "user \(number)"
     }

@@ -1,3 +1,5 @@
+import Foundation
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -152,6 +154,42 @@ struct ConfigurationErrorTests {
     let name = "Log" + String(repeating: "g", count: 100)
     let error = #expect(throws: ConfigurationError.self) { try Configuration.parse("[\(name)]\nLevel=loud\n") }
     #expect(error?.problems.map(\.section) == [name])
+  }
+
+  @Test("A file, or a folder of files, to which everybody may write is not used")
+  func writableByAll() throws {
+    let folder = try TemporaryFolder()
+    let handler = try folder.write("[Handler]\nType=x\nExecStart=/bin/true\n", to: "handlers.d/x.conf")
+    let handlers = folder.path + "/handlers.d"
+    for path in [handler, handlers] {
+      #expect(throws: Never.self) { try HandlerDefinition.load(folder: handlers, builtInTypes: []) }
+      let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+      try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+      let error = #expect(throws: ConfigurationError.self) {
+        try HandlerDefinition.load(folder: handlers, builtInTypes: [])
+      }
+      #expect(error?.description == "\(path): is not used: every user may write to it; try chmod o-w")
+      try FileManager.default.setAttributes([.posixPermissions: mode ?? 0o755], ofItemAtPath: path)
+    }
+  }
+
+  @Test(
+    "A file, or a folder of files, of another user than root and one's own is not used",
+    .enabled(if: SkipReason.runsAsRoot()))
+  func untrusted() throws {
+    let folder = try TemporaryFolder()
+    let handler = try folder.write("[Handler]\nType=x\nExecStart=/bin/true\n", to: "handlers.d/x.conf")
+    let handlers = folder.path + "/handlers.d"
+    for path in [handler, handlers] {
+      try FileManager.default.setAttributes([.ownerAccountID: 4009], ofItemAtPath: path)
+      let error = #expect(throws: ConfigurationError.self) {
+        try HandlerDefinition.load(folder: handlers, builtInTypes: [])
+      }
+      #expect(
+        error?.description == "\(path): is not used: it belongs to user 4009, not to root or the daemon's user")
+      try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: path)
+    }
+    #expect(throws: Never.self) { try HandlerDefinition.load(folder: handlers, builtInTypes: []) }
   }
 
   @Test("A file that is a folder, unreadable in kind or too large is reported by its path")

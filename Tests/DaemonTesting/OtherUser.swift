@@ -18,13 +18,16 @@ package struct OtherUser: Sendable {
   /// Two members of the group of those who may submit, for a daemon that runs by ``memberGroupWrapper(_:)``.
   package static let member = OtherUser(user: 4001, group: memberGroup)
   package static let otherMember = OtherUser(user: 4002, group: memberGroup)
+  /// A member of the group `operators` of such a daemon.
+  package static let controller = OtherUser(user: 4003, group: controlGroup)
 
   private static let memberGroup: UInt32 = 4711
+  private static let controlGroup: UInt32 = 4712
 
-  /// Runs a daemon where there is a group `bobbin`, whatever groups the machine has.
+  /// Runs a daemon where there are the groups `bobbin` and `operators`, whatever groups the machine has.
   package static func memberGroupWrapper(_ root: DaemonRoot) throws -> [String] {
     let file = root.runtime.path("group")
-    try Data("root:x:0:\nbobbin:x:\(memberGroup):\n".utf8).write(to: URL(filePath: file))
+    try Data("root:x:0:\nbobbin:x:\(memberGroup):\noperators:x:\(controlGroup):\n".utf8).write(to: URL(filePath: file))
     let script = "mount --bind \"$0\" /etc/group && exec \"$@\""
     return ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", script, file]
   }

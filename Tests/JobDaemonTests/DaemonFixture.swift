@@ -88,7 +88,7 @@ final class DaemonFixture: Sendable {
   func perform(_ command: JobControl.Command, on id: String) async throws -> JobControl.Reply? {
     try await withTimeout { [daemon] in
       try await withCheckedThrowingContinuation { continuation in
-        daemon.control.perform(command, on: [id]) { result in
+        daemon.control.perform(command, on: [id], by: .owner) { result in
           continuation.resume(with: result.map { $0.map(\.reply) })
         }
       }.first
@@ -101,7 +101,9 @@ final class DaemonFixture: Sendable {
   ) async throws -> JobControl.Outcome {
     try await withTimeout { [daemon] in
       try await withCheckedThrowingContinuation { continuation in
-        daemon.control.perform(command, onAll: selection, isTrial: isTrial) { continuation.resume(with: $0) }
+        daemon.control.perform(command, onAll: selection, by: .owner, isTrial: isTrial) {
+          continuation.resume(with: $0)
+        }
       }
     }
   }

@@ -30,7 +30,7 @@ struct EditTests {
     try await withTimeout { [fixture] in
       let edit = try JobEdit(try JSONValue(parsing: Array(body.utf8)))
       return try await withCheckedThrowingContinuation { continuation in
-        fixture.daemon.control.edit(handle, edit) { continuation.resume(with: $0) }
+        fixture.daemon.control.edit(handle, edit, by: .owner) { continuation.resume(with: $0) }
       }
     }
   }

@@ -75,7 +75,9 @@ extension SystemTests {
         ("ops", controller.secret, "control", [200, 200, 200]),
       ] {
         let me = try await tcp(daemon, "/v1/whoami", secret)
-        #expect(me.body == .object(["name": .string(name), "role": .string(role), "via": "tcp"]))
+        let changes: JSONValue = role == "control" ? "all" : "none"
+        #expect(
+          me.body == .object(["name": .string(name), "role": .string(role), "changes": changes, "via": "tcp"]))
         let asked = try await [
           tcp(daemon, "/v1/jobs", secret).status,
           tcp(daemon, "/v1/jobs?wait=30", secret, "-d", job.replacing("JOB", with: name)).status,
@@ -208,7 +210,10 @@ extension SystemTests {
       }
       let me = try await unix(daemon, "/v1/whoami")
       #expect(
-        me.body == .object(["name": .string("\(Credentials.effectiveUser)"), "role": "control", "via": "unix"]))
+        me.body
+          == .object([
+            "name": .string("\(Credentials.effectiveUser)"), "role": "control", "changes": "all", "via": "unix",
+          ]))
       try await daemon.waitForLog("user \(Credentials.effectiveUser) (process ")
       try await daemon.waitForLog("asked: POST /v1/flush {}: 200")
     }

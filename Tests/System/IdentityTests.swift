@@ -160,5 +160,21 @@ extension SystemTests {
       #expect(try await daemon.tool(["delete"] + handles).output == "12 jobs deleted\n")
       #expect(try await daemon.stop() == .exited(code: 0))
     }
+
+    @Test("An edit makes a job no larger than a job file may be")
+    func tooLarge() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes + "[Spool]\nMaxJobFileSize=4K\n")
+      try root.write(
+        "[Handler]\nType=say\nExecStart=/bin/cat\nOptionalArguments=text:string\n",
+        to: root.paths.handlers + "/say.conf")
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "say", "id": "x", "delay": "1h"}"#)
+      let small = String(repeating: "s", count: 3_000)
+      #expect(try await tool(daemon, "edit", "x", "text=\(small)").code == 0)
+      let large = try await tool(daemon, "edit", "x", "text=\(small)\(small)")
+      #expect(
+        large.code != 0 && large.errors.contains("more than 4096 bytes; see [Spool] MaxJobFileSize"), "\(large.errors)")
+      #expect(try await daemon.get("/v1/jobs/x")["arguments"]?["text"]?.string == small)
+    }
   }
 }

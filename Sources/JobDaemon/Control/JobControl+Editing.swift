@@ -7,7 +7,7 @@ import SystemSupport
 
 /// The reason why a job is not edited.
 struct EditRefusal: Error, Equatable {
-  enum Code: String, Sendable { case notFound = "not-found", notPossible = "not-possible", changed }
+  enum Code: String, Sendable { case notFound = "not-found", notPossible = "not-possible", changed, forbidden }
 
   let code: Code
   let message: String
@@ -20,11 +20,17 @@ extension JobControl {
   ///
   /// - Parameter answer: also gets ``EditRefusal``, ``JobHandle/Ambiguous``, and ``JobFileError`` if the new arguments are
   ///   not those of its type.
-  func edit(_ handle: String, _ edit: JobEdit, answer: @escaping @Sendable (Result<String, any Error>) -> Void) {
+  func edit(
+    _ handle: String, _ edit: JobEdit, by changer: JobChanger,
+    answer: @escaping @Sendable (Result<String, any Error>) -> Void
+  ) {
     enqueue(answer) { [self] in
       let (found, ambiguous, ids) = try find([handle])
       if let ambiguous = ambiguous[handle] { throw ambiguous }
       guard let id = ids.first, let job = found[id] else { throw EditRefusal.unknown(handle) }
+      let isAllowed =
+        edit.changesArguments ? changer.mayEdit(jobsOf: job.submitter) : changer.mayCommand(jobsOf: job.submitter)
+      if !isAllowed { throw EditRefusal.foreign(id, job.submitter) }
       if let membership = engine.membership {
         try perform(edit, of: job.objectID, named: id, on: membership)
       } else {
@@ -60,6 +66,10 @@ extension JobControl {
     let edited = try edit.arguments(from: earlier.arguments)
     let arguments =
       engine.handlers[earlier.type].map { edit.resolvingPaths(of: edited, earlier.arguments, $0) } ?? edited
+    let limit = engine.policy.configuration.value.spool.maxJobFileSize
+    guard arguments.serialized().utf8.count <= limit else {
+      throw JobFileError("the arguments have more than \(limit) bytes; see [Spool] MaxJobFileSize")
+    }
     let job: JSONObject = [
       "type": .string(earlier.type), "arguments": arguments, "after": .array(earlier.after.map(JSONValue.string)),
     ]
@@ -85,6 +95,15 @@ extension EditRefusal {
       code: .notPossible,
       message: "the job \"\(displayName(name))\" names files, and came to \(displayName(spool)), where these are",
       hint: "edit it on that host, or have it name files in [Fleet] SharedFolders only")
+  }
+
+  /// - Parameter submitter: the user whose job it is, if that is known.
+  static func foreign(_ name: String, _ submitter: Int64?) -> EditRefusal {
+    EditRefusal(
+      code: .forbidden,
+      message: "the job \"\(displayName(name))\" is that of \(submitter.map { "user \($0)" } ?? "an unknown user"), "
+        + "with whose rights it acts",
+      hint: "that user can edit it, and so can root and the daemon's user")
   }
 
   static func unknown(_ handle: String) -> EditRefusal {

@@ -47,10 +47,10 @@ extension JobControl {
   ///
   /// - Parameter isTrial: true to find the jobs only.
   func perform(
-    _ command: Command, onAll selection: JobSelection, isTrial: Bool,
+    _ command: Command, onAll selection: JobSelection, by changer: JobChanger, isTrial: Bool,
     _ answer: @escaping @Sendable (Result<Outcome, any Error>) -> Void
   ) {
-    var selection = selection
+    guard var selection = changer.part(of: selection) else { return enqueue(answer) { Outcome() } }
     // What is not over can't be deleted, so that nobody has to say so.
     if command == .delete, selection.states.isEmpty { selection.states = Set(JobState.allCases.filter(\.isFinal)) }
     guard let start = selection.start else { return enqueue(answer) { Outcome() } }
@@ -139,7 +139,7 @@ extension JobControl.CommandResult {
       case .done: .done
       case .reverting: .reverting
       case .replacing: .replacing
-      case .unknown, .impossible, .keyTaken, .ambiguous, .needed, .awaited: .notPossible
+      case .unknown, .impossible, .keyTaken, .ambiguous, .needed, .awaited, .foreign: .notPossible
       }
   }
 }

@@ -41,6 +41,8 @@ final class JobControl: Sendable {
     case needed(JobState, by: String)
     /// The host of that spool has not removed its file yet.
     case awaited(JobState, by: String?)
+    /// It is the job of another user; nil if it is not known of whom.
+    case foreign(Int64?)
   }
 
   /// A command that came too late: its effects might not be on disk before the daemon has ended.
@@ -48,21 +50,27 @@ final class JobControl: Sendable {
 
   /// Carries a command out for the jobs of these handles, and calls back with their IDs and the replies in their order.
   func perform(
-    _ command: Command, on handles: [String],
+    _ command: Command, on handles: [String], by changer: JobChanger,
     _ answer: @escaping @Sendable (Result<[(id: String, reply: Reply)], any Error>) -> Void
   ) {
     enqueue(answer) { [self] in
       let (found, ambiguous, ids) = try find(handles)
+      let refusals = ids.map { id -> Reply? in
+        if let ambiguous = ambiguous[id] { return .ambiguous(ambiguous.ids) }
+        guard let job = found[id], !changer.mayCommand(jobsOf: job.submitter) else { return nil }
+        return .foreign(job.submitter)
+      }
+      let jobs = zip(ids, refusals).map { id, refusal in refusal == nil ? found[id] : nil }
       let replies: [Reply]
       if let membership = engine.membership {
-        replies = try perform(command, ids.map { found[$0]?.objectID }, on: membership)
+        replies = try perform(command, jobs.map { $0?.objectID }, on: membership)
       } else {
         let order = TimedCommand(command)
-        replies = try ids.map { id in
-          try found[id].map { try perform(order, $0.objectID, recorded: $0.state) } ?? .unknown
+        replies = try jobs.map { job in
+          try job.map { try perform(order, $0.objectID, recorded: $0.state) } ?? .unknown
         }
       }
-      return zip(ids, replies).map { id, reply in (id, ambiguous[id].map { .ambiguous($0.ids) } ?? reply) }
+      return zip(ids, zip(refusals, replies)).map { id, replies in (id, replies.0 ?? replies.1) }
     }
   }
 

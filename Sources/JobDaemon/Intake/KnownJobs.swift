@@ -20,6 +20,8 @@ struct KnownJobs {
     /// The rare keys of its specification, as the record has them.
     var options: String?
 
+    var submitter: Int64? { origin?.submitter }
+
     /// The rare keys of its specification; none if somebody has made them unreadable, which is told when the job starts.
     var keys: JobSpecification {
       var keys = JobSpecification(type: "")

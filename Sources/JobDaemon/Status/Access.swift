@@ -3,27 +3,30 @@ import Glibc
 import HTTPService
 import SystemSupport
 
-/// The rights of a peer of the socket: root, the daemon's user and the group `bobbin` have all, others what is
-/// configured.
+/// The rights of a peer of the socket: root and the daemon's user have all, the group `bobbin` submits jobs and changes its
+/// own ones, others have what is configured.
 struct Access {
-  /// The group whose members may submit and change jobs; nil if there is none.
-  static var memberGroup: UInt32? { group(named: "bobbin") }
+  /// The groups by which rights are told.
+  struct Groups: Sendable {
+    /// Finds the group whose members may submit jobs and change their own ones; nil if there is none.
+    var members: @Sendable () -> UInt32? = { group(named: "bobbin") }
+    /// The name of the group whose members control the daemon and the jobs of all; empty for none.
+    var controllers = ""
+  }
 
   private let peer: PeerCredentials?
-  private let memberGroup: () -> UInt32?
+  private let groups: Groups
 
-  /// - Parameters:
-  ///   - peer: nil for a peer without credentials from the kernel.
-  ///   - memberGroup: finds the group of those who may submit and change jobs.
-  init(_ peer: PeerCredentials?, memberGroup: @escaping () -> UInt32? = { Self.memberGroup }) {
-    self.peer = peer
-    self.memberGroup = memberGroup
-  }
+  /// - Parameter peer: nil for a peer without credentials from the kernel.
+  init(_ peer: PeerCredentials?, _ groups: Groups) { (self.peer, self.groups) = (peer, groups) }
 
   /// The peer's standing with the server, which limits connections by it.
   var standing: PeerStanding { isOwner ? .owner : isMember ? .user : .stranger }
 
   var maySubmit: Bool { isOwner || isMember }
+
+  /// True if it may pause and drain, and change the jobs of all users.
+  var mayControl: Bool { isOwner || isController }
 
   func mayRead(_ access: ReadAccess) -> Bool {
     switch access {
@@ -35,10 +38,16 @@ struct Access {
 
   var isOwner: Bool { peer.map { $0.user == 0 || $0.user == Credentials.effectiveUser } ?? false }
 
-  /// True if the group is the peer's own, or one that the user database lists it in.
-  private var isMember: Bool {
-    guard let peer, let group = memberGroup() else { return false }
-    if peer.group == group { return true }
+  private var isMember: Bool { belongs(to: groups.members()) || isController }
+
+  private var isController: Bool {
+    !groups.controllers.isEmpty && belongs(to: Self.group(named: groups.controllers))
+  }
+
+  /// True if the group is one of the peer's own, or one that the user database lists its user in.
+  private func belongs(to group: UInt32?) -> Bool {
+    guard let peer, let group else { return false }
+    if peer.group == group || peer.groups.contains(group) { return true }
     // Without an answer from the user database, access is denied.
     return (try? UserIdentity(lookingUp: peer.user))?.groups.contains(group) ?? false
   }
@@ -56,7 +65,13 @@ struct Access {
 /// something.
 struct GuardedRouter {
   /// A right that a peer may have.
-  enum Right: Sendable, CaseIterable { case nothing, reading, readingObjects, changing, submitting }
+  enum Right: Sendable, CaseIterable {
+    case nothing, reading, readingObjects, submitting
+    /// To change jobs, at least one's own.
+    case changing
+    /// To change what concerns the jobs of all.
+    case controlling
+  }
 
   /// The decision about a request, before any handler sees it.
   enum Authorization {
@@ -91,7 +106,7 @@ struct GuardedRouter {
         let reply = handler(request, parameters)
         switch right {
         case .nothing, .reading, .readingObjects: return reply
-        case .submitting, .changing:
+        case .submitting, .changing, .controlling:
           // Without its body, which may be large and is not kept until the reply.
           let change = ChangeLog.Change(request, isSubmission: right == .submitting, tellsBody: tellsBody)
           return reply.observed { log.note(change, $0) }

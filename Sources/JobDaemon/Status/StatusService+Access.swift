@@ -13,8 +13,20 @@ extension StatusService {
     ) { request, _ in
       let client = request.client
       let via = client.address == nil ? "unix" : "tcp"
-      return .now(Self.json(WhoAmIReply(name: client.name, role: self.role(of: client).rawValue, via: via).json))
+      let role = self.role(of: client)
+      let mayChangeOwn = role == .submit && client.token == nil
+      let changes: WhoAmIReply.Changes = role == .control ? .all : mayChangeOwn ? .own : .none
+      return .now(
+        Self.json(WhoAmIReply(name: client.name, role: role.rawValue, changes: changes, via: via).json))
     }
+  }
+
+  /// The client as one who has jobs changed.
+  func changer(_ client: HTTPClient) -> JobChanger {
+    let user = client.credentials?.user
+    if client.token != nil { return role(of: client) == .control ? .controller(as: user) : .submitter(user) }
+    let access = access(client.credentials)
+    return access.isOwner ? .owner : access.mayControl ? .controller(as: user) : .submitter(user)
   }
 
   /// The standing of a Unix socket's peer with the server, which limits connections by it.
@@ -23,12 +35,13 @@ extension StatusService {
   /// True if the client has the rights of root or of the daemon's user; a token never gives them.
   func isOwner(_ client: HTTPClient) -> Bool { client.address == nil && access(client.credentials).isOwner }
 
-  private func access(_ peer: PeerCredentials?) -> Access { Access(peer, memberGroup: memberGroup) }
+  private func access(_ peer: PeerCredentials?) -> Access { Access(peer, accessGroups) }
 
   /// The role of a client who may read.
   private func role(of client: HTTPClient) -> AccessRole {
     if let token = client.token { return gate.role(ofToken: token) ?? .read }
-    return access(client.credentials).maySubmit ? .control : .read
+    let access = access(client.credentials)
+    return access.mayControl ? .control : access.maySubmit ? .submit : .read
   }
 
   /// Lets a request through, as that of whoever its token stands for, or refuses it.
@@ -78,6 +91,11 @@ extension StatusService {
       return .failure(
         403, code: "forbidden", message: "this user may not change anything",
         hint: "an administrator may add the user to the group bobbin; it counts from the next login on")
+    case .controlling:
+      if access.mayControl { return nil }
+      return .failure(
+        403, code: "forbidden", message: "this user may not change what concerns the jobs of all",
+        hint: "ask as root, or an administrator may set [Status] ControlGroup to a group of those who may")
     case .submitting:
       if access.maySubmit { return nil }
       return .failure(
@@ -124,7 +142,7 @@ extension GuardedRouter.Right {
     case .nothing: nil
     case .reading, .readingObjects: .read
     case .submitting: .submit
-    case .changing: .control
+    case .changing, .controlling: .control
     }
   }
 }

@@ -12,11 +12,14 @@ extension StatusService {
   func addCommands(to router: inout GuardedRouter) {
     router.on(.post, "/v1/commands", needs: .changing, as: CommandRequest.description) { request, _ in
       // A selection may have very many jobs.
-      self.changing(request, within: .seconds(3600), self.command)
+      self.changing(request, within: .seconds(3600)) { (body, asker, responder) throws(JobFileError) in
+        let command = try CommandRequest(body, asker: asker)
+        self.perform(command, by: self.changer(request.client), responder: responder)
+      }
     }
     for (name, isPaused) in [("pause", true), ("resume", false)] {
       router.on(
-        .post, "/v1/" + name, needs: .changing,
+        .post, "/v1/" + name, needs: .controlling,
         as: .init(
           isPaused ? "Stops the start of jobs" : "Resumes the start of jobs", .reply(PauseReply.self),
           body: .object(["queue": ["type": "string"], "type": ["type": "string"]]))
@@ -30,10 +33,10 @@ extension StatusService {
       .post, "/v1/jobs/:id/edit", needs: .changing,
       as: .init(
         "Changes the arguments of a job that does not run", .reply(EditReply.self), body: Self.editBody,
-        refusals: [404, 409]), tellsBody: false
+        refusals: [403, 404, 409]), tellsBody: false
     ) { request, parameters in
       self.changing(request) { (body, _, responder) throws(JobFileError) in
-        self.edit(parameters["id"], try JobEdit(body), responder: responder)
+        self.edit(parameters["id"], try JobEdit(body), by: self.changer(request.client), responder: responder)
       }
     }
     router.on(
@@ -90,31 +93,28 @@ extension StatusService {
     }
   }
 
-  private func command(_ body: JSONValue, _ asker: String, responder: HTTPResponder) throws(JobFileError) {
-    let request = try CommandRequest(body, asker: asker)
+  private func perform(_ request: CommandRequest, by changer: JobChanger, responder: HTTPResponder) {
     switch request.target {
     case .ids(let ids):
-      daemon.control.perform(request.command, on: ids) { result in
+      daemon.control.perform(request.command, on: ids, by: changer) { result in
         self.respond(responder, result) { replies in
           let jobs = replies.map { CommandReply.Job($0.id, $0.reply) }
           return CommandReply(done: replies.count { $0.reply == .done }, jobs: jobs).json
         }
       }
     case .all(let selection):
-      daemon.control.perform(request.command, onAll: selection, isTrial: request.isTrial) { result in
+      daemon.control.perform(request.command, onAll: selection, by: changer, isTrial: request.isTrial) { result in
         self.respond(responder, result) { CommandReply($0, isTrial: request.isTrial).json }
       }
     }
   }
 
-  private func edit(_ handle: String, _ edit: JobEdit, responder: HTTPResponder) {
-    daemon.control.edit(handle, edit) { result in
+  private func edit(_ handle: String, _ edit: JobEdit, by changer: JobChanger, responder: HTTPResponder) {
+    daemon.control.edit(handle, edit, by: changer) { result in
       switch result {
       case .failure(let refusal as EditRefusal):
         _ = responder.respond(
-          .failure(
-            refusal.code == .notFound ? 404 : 409, code: refusal.code.rawValue, message: refusal.message,
-            hint: refusal.hint))
+          .failure(refusal.status, code: refusal.code.rawValue, message: refusal.message, hint: refusal.hint))
       case .failure(let error as JobHandle.Ambiguous): _ = responder.respond(Self.ambiguous(error))
       case .failure(let error as JobFileError):
         _ = responder.respond(.failure(400, code: "invalid-job", message: error.description))
@@ -195,6 +195,16 @@ extension StatusService {
     case .failure(let error):
       daemon.engine.report(error, "a command can't be carried out")
       _ = responder.respond(.failure(500, code: "store", message: "it can't be carried out: \(error)"))
+    }
+  }
+}
+
+extension EditRefusal {
+  fileprivate var status: Int {
+    switch code {
+    case .notFound: 404
+    case .forbidden: 403
+    case .notPossible, .changed: 409
     }
   }
 }
@@ -305,6 +315,7 @@ extension CommandReply.Job {
     switch reply {
     case .done: self.init(id: id, result: .done)
     case .unknown: self.init(id: id, result: .notFound)
+    case .foreign(let submitter): self.init(id: id, result: .notYours, submitter: submitter.map(Int.init))
     case .reverting: self.init(id: id, result: .reverting)
     case .replacing: self.init(id: id, result: .replacing)
     case .ambiguous(let ids): self.init(id: id, result: .ambiguous, candidates: ids)

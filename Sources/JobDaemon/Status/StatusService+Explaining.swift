@@ -158,7 +158,7 @@ extension StatusService {
   /// Adds the requests about what imports have rejected.
   func addRejects(to router: inout GuardedRouter) {
     router.on(
-      .get, "/v1/jobs/:id/rejects", needs: .reading,
+      .get, "/v1/jobs/:id/rejects", needs: .readingObjects,
       as: .init(
         "The records that an import did not take", .reply(RejectsReply.self),
         query: [

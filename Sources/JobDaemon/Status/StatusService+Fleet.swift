@@ -15,7 +15,7 @@ extension StatusService {
     ) { request, _ in self.fleet(request) }
     for (name, isDrained) in [("drain", true), ("undrain", false)] {
       router.on(
-        .post, "/v1/fleet/" + name, needs: .changing,
+        .post, "/v1/fleet/" + name, needs: .controlling,
         as: .init(
           isDrained ? "Gives a host no more jobs" : "Gives a drained host jobs again", .reply(HostReply.self),
           body: .object(["host": ["type": "string"]], required: ["host"]), refusals: [404, 409])
@@ -26,7 +26,7 @@ extension StatusService {
       }
     }
     router.on(
-      .post, "/v1/fleet/remove", needs: .changing,
+      .post, "/v1/fleet/remove", needs: .controlling,
       as: .init(
         "Removes a host that is gone for good", .reply(HostReply.self),
         body: .object(
@@ -38,7 +38,7 @@ extension StatusService {
       }
     }
     router.on(
-      .post, "/v1/fleet/finish-upgrade", needs: .changing,
+      .post, "/v1/fleet/finish-upgrade", needs: .controlling,
       as: .init(
         "Ends an upgrade of the hosts one by one", .reply(UpgradeReply.self),
         body: .object(["dryRun": ["type": "boolean"]]), refusals: [404, 409])

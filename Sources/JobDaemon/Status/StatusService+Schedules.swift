@@ -15,7 +15,7 @@ extension StatusService {
       as: .init("What fires when, and what became of it last", .reply(SchedulesReply.self))
     ) { request, _ in self.schedules(request) }
     router.on(
-      .post, "/v1/schedules/:name/run", needs: .changing,
+      .post, "/v1/schedules/:name/run", needs: .controlling,
       as: .init(
         "Has a schedule fire now", .reply(ScheduleReply.self), body: .empty, refusals: [404, 409])
     ) { request, parameters in
@@ -29,7 +29,7 @@ extension StatusService {
     for (action, isPaused) in [("pause", true), ("resume", false)] {
       let summary = isPaused ? "Keeps a schedule from firing" : "Has a schedule that was paused fire again"
       router.on(
-        .post, "/v1/schedules/:name/" + action, needs: .changing,
+        .post, "/v1/schedules/:name/" + action, needs: .controlling,
         as: .init(summary, .reply(ScheduleReply.self), body: .empty, refusals: [404, 409])
       ) { request, parameters in
         let name = parameters["name"]

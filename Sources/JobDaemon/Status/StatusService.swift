@@ -38,18 +38,18 @@ package final class StatusService: Sendable {
   private let exportTurns = ClientTurns(total: 8, perUser: 4)
   /// Turns for copies, which last as long as the disks take.
   private let copyTurns = ClientTurns(total: 4, perUser: 2)
-  let memberGroup: @Sendable () -> UInt32?
+  private let memberGroup: (@Sendable () -> UInt32?)?
   let gate: AccessGate
   private let changeLog: ChangeLog
   let feed: EventFeed
 
   /// - Parameter gate: lets clients of TCP in.
   package convenience init(_ daemon: Daemon, gate: AccessGate = AccessGate()) {
-    self.init(daemon, gate: gate) { Access.memberGroup }
+    self.init(daemon, gate: gate, memberGroup: nil)
   }
 
-  /// - Parameter memberGroup: finds the group of those who may submit and change jobs.
-  init(_ daemon: Daemon, gate: AccessGate = AccessGate(), memberGroup: @escaping @Sendable () -> UInt32?) {
+  /// - Parameter memberGroup: finds the group of those who may submit jobs and change their own ones; nil for `bobbin`.
+  init(_ daemon: Daemon, gate: AccessGate = AccessGate(), memberGroup: (@Sendable () -> UInt32?)?) {
     self.daemon = daemon
     self.gate = gate
     self.memberGroup = memberGroup
@@ -81,6 +81,14 @@ package final class StatusService: Sendable {
       handler: { router.reply(to: $0) })
     connectionCounts.withLock { $0.append { [weak server] in server?.connectionCount ?? 0 } }
     return server
+  }
+
+  /// The groups by which rights are told now.
+  var accessGroups: Access.Groups {
+    var groups = Access.Groups()
+    if let memberGroup { groups.members = memberGroup }
+    groups.controllers = daemon.configuration.value.status.controlGroup
+    return groups
   }
 
   /// The number of open connections.

@@ -1,7 +1,7 @@
 // What can be done to jobs: to some, or to all that match.
 
 import {post} from './api.js'
-import {reload, session} from './app.js'
+import {mayChange, reload} from './app.js'
 import {ask, attempt, note} from './dialog.js'
 import {h} from './dom.js'
 import {condition} from './filters.js'
@@ -28,14 +28,15 @@ const COMMANDS = {
 }
 
 /**
- * The buttons for commands that make sense in one of these states; none for who may only read.
+ * The buttons for commands that make sense in one of these states; none for who may not change the jobs.
  *
  * @param target says what they are for, see perform.
  * @param done called when the daemon has carried a command out.
  * @param suffix what the labels say of how many jobs they are for.
+ * @param submitter the user whose jobs all of them are, if they are one's.
  */
-export function commandButtons(states, target, {done = () => {}, suffix = ''} = {}) {
-  if (!session.mayControl) return []
+export function commandButtons(states, target, {done = () => {}, suffix = '', submitter = null} = {}) {
+  if (!mayChange(submitter)) return []
   return Object.entries(COMMANDS)
     .filter(([, command]) => command.states.some(state => states.includes(state)))
     .map(([name, command]) => button(command.label + suffix, async () => { if (await perform(name, target())) done() }, {
@@ -107,6 +108,7 @@ async function showOutcome(command, jobs) {
 function outcome(job) {
   switch (job.result) {
     case 'done': return 'done'
+    case 'not-yours': return `it is that of user ${job.submitter ?? 'unknown'}`
     case 'not-found': return 'there is no such job any more'
     case 'reverting': return 'it is cancelled, and what it saved is still being reverted'
     case 'replacing': return 'a submission is about to replace it'

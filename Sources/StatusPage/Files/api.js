@@ -113,8 +113,8 @@ export async function post(path, body = {}, parameters = {}) {
   }))
 }
 
-/** Who is asked for here: the name, and what the role may do. */
+/** Who is asked for here: the name, what the role may do, and whose jobs may be changed, all, those of a user, or none. */
 export async function whoAmI() {
-  const reply = await find('/v1/whoami') ?? {name: null, role: 'control'}
-  return {name: reply.name, maySubmit: reply.role !== 'read', mayControl: reply.role === 'control'}
+  const {name, role, changes} = await find('/v1/whoami') ?? {name: null, role: 'control', changes: 'all'}
+  return {name, maySubmit: role !== 'read', mayControl: role === 'control', changes}
 }

@@ -3,7 +3,11 @@
 import {address} from './api.js'
 
 /** Who looks; set before the first view is shown. */
-export const session = {name: null, maySubmit: false, mayControl: false}
+export const session = {name: null, maySubmit: false, mayControl: false, changes: 'none'}
+
+/** Whether jobs of a user may be changed; without one, whether those of any user may be. */
+export const mayChange = (submitter = null) => session.changes === 'all'
+  || session.changes === 'own' && (submitter === null || `${submitter}` === session.name)
 
 const hooks = {reload: () => {}, redraw: () => {}}
 

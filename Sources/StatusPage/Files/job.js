@@ -17,17 +17,21 @@ async function load({parts: [id]}, memory) {
   const [why, attempts, rejects, kin, kept] = await Promise.all([
     UNFINISHED.includes(job.state) && job.state !== 'running' ? find(pathOf('jobs', job.id, 'why')) : null,
     get(pathOf('jobs', job.id, 'attempts')),
-    job.rejects > 0 ? get(pathOf('jobs', job.id, 'rejects'), {limit: memory.rejects ?? REJECTS}) : null,
+    job.rejects > 0 ? rejectsOf(job, memory) : null,
     relatives(job),
     keptPictures(job),
   ])
   return {job, why, attempts: attempts.attempts, rejects, kin, kept}
 }
 
+/** The rejects, or null for who may see jobs but not what is in their tables. */
+const rejectsOf = (job, memory) => get(pathOf('jobs', job.id, 'rejects'), {limit: memory.rejects ?? REJECTS})
+  .catch(error => { if (error.status === 403) return null; else throw error })
+
 function render({job, why, attempts, rejects, kin, kept}, _, memory) {
   return [
     heading(h('span', null, h('span.mono', null, job.id), ' ', stateBadge(job.state)),
-      ...commandButtons([job.state], () => ({ids: [job.id]}))),
+      ...commandButtons([job.state], () => ({ids: [job.id]}), {submitter: job.submitter})),
     job.ending && problem(`It was told to stop: ${job.ending}`),
     // The reason for which a job waits may be its error, with what follows from it.
     job.error && !why?.reasons.some(reason => reason.includes(job.error)) && problem(job.error),

@@ -2,7 +2,7 @@
 
 import {get} from './api.js'
 import {commandButtons} from './actions.js'
-import {go, link, redraw, session} from './app.js'
+import {go, link, mayChange, redraw, session} from './app.js'
 import {h} from './dom.js'
 import {filterField, knownValues, query} from './filters.js'
 import * as format from './format.js'
@@ -58,7 +58,7 @@ function render({jobs, total, atLeast, next, counts, countsAtLeast}, {parameters
     heading('Jobs', session.maySubmit && h('a.button.primary', {href: link('submit')}, 'Submit a job')),
     tabs(parameters, counts, countsAtLeast),
     filterField(parameters, text => knownValues(memory.jobs, parameters, text), change),
-    session.mayControl && commandBar({jobs, total, atLeast, counts}, parameters, memory),
+    mayChange() && commandBar({jobs, total, atLeast, counts}, parameters, memory),
     jobs.length ? list(jobs, memory) : next ? empty('No job matches among those looked at so far. “Older jobs” looks on.')
       : empty('No job matches. ', Object.keys(query(parameters)).length > 0
       && h('a', {href: link('jobs')}, 'Show all jobs')),
@@ -116,13 +116,13 @@ function list(jobs, memory) {
     },
   })
   const columns = [
-    ...(session.mayControl ? [{title: everyone, class: 'check'}] : []),
+    ...(mayChange() ? [{title: everyone, class: 'check'}] : []),
     {title: 'Job', class: 'job'}, {title: 'State', class: 'state'}, {title: 'Queue', class: 'minor'},
     {title: 'Attempt', class: 'number minor'}, {title: 'Progress or outcome', class: 'outcome'}, {title: 'Accepted', class: 'number when'},
   ]
   return table('Jobs', columns, jobs.map(job => ({
     key: job.id, class: selected.has(job.id) ? 'selected' : null,
-    cells: [...(session.mayControl ? [checkbox(job, memory)] : []), ...cells(job)],
+    cells: [...(mayChange() ? [checkbox(job, memory)] : []), ...cells(job)],
   })), 'jobs')
 }
 

@@ -26,7 +26,7 @@ function render({jobs, total, attempts}) {
       const last = crashes.at(-1)
       return h('section.card', {'data-key': job.id},
         h('div.heading', null, h('h2', null, jobLink(job.id), ' ', h('span.type', null, job.type)),
-          h('div.beside', null, commandButtons(['quarantined'], () => ({ids: [job.id]})))),
+          h('div.beside', null, commandButtons(['quarantined'], () => ({ids: [job.id]}), {submitter: job.submitter}))),
         job.error && h('p.error-text', null, job.error),
         h('p', null, `Attempt ${job.attempt} of ${job.maxAttempts}, `, time(job.finishedAt)),
         last && evidenceFacts(last.evidence))

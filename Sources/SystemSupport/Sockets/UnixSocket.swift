@@ -108,10 +108,12 @@ package struct PeerCredentials: Hashable, Sendable {
   package let processID: Int32
   package let user: UInt32
   package let group: UInt32
+  /// The supplementary groups, as far as the kernel tells them.
+  package let groups: [UInt32]
 
   /// The credentials of a made-up peer.
-  package init(processID: Int32, user: UInt32, group: UInt32) {
-    (self.processID, self.user, self.group) = (processID, user, group)
+  package init(processID: Int32, user: UInt32, group: UInt32, groups: [UInt32] = []) {
+    (self.processID, self.user, self.group, self.groups) = (processID, user, group, groups)
   }
 
   /// Reads the credentials from a connected Unix stream socket or socket pair.
@@ -125,5 +127,27 @@ package struct PeerCredentials: Hashable, Sendable {
     processID = credentials.process
     user = credentials.user
     group = credentials.group
+    groups = try Self.supplementaryGroups(of: number)
+  }
+
+  /// The groups that the peer had when it connected, which the user database may not know: those of a systemd unit are its own.
+  private static func supplementaryGroups(of socket: Int32) throws(SystemError) -> [UInt32] {
+    var groups = [UInt32](repeating: 0, count: 32)
+    // The kernel tells how many there are, if there is no room for them.
+    while true {
+      let size = groups.count * MemoryLayout<UInt32>.stride
+      var length = socklen_t(size)
+      let result = groups.withUnsafeMutableBytes {
+        getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, $0.baseAddress, &length)
+      }
+      let error = errno
+      let count = Int(length) / MemoryLayout<UInt32>.stride
+      if result == 0 { return Array(groups.prefix(count)) }
+      guard error == ERANGE, count > groups.count else {
+        throw SystemError(
+          .init(rawValue: error), call: "getsockopt", subject: FileDescriptor.subject(of: socket))
+      }
+      groups = [UInt32](repeating: 0, count: count)
+    }
   }
 }
