@@ -176,6 +176,7 @@ public struct DaemonProgram: Sendable {
 
   /// Starts the service; the process ends with a signal, or with an error on the way.
   private func serve(_ paths: Paths, _ options: Options) throws {
+    if let root = options.root { try paths.checkOwners(ofRoot: root) }
     let settings = try load(paths, options)
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let paths = paths.placed(by: settings.configuration)

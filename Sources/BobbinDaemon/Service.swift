@@ -83,7 +83,7 @@ final class Service: Sendable {
       number == SIGHUP ? reload() : stop()
     }
     state.withLock { $0.signals = signals }
-    try begin(settings, on: opened, isContinued: false)
+    try begin(settings, on: opened)
     if let interval = try ServiceManager.watchdogInterval() {
       // Nothing can hang that is not there, while models are being taken.
       watchdog.begin(interval) { [self] in state.withLock { $0.engine?.daemon }?.hangingParts() ?? [] }
@@ -95,11 +95,11 @@ final class Service: Sendable {
 
   /// Starts a daemon and its status server.
   ///
-  /// - Parameter isContinued: true if another daemon has ended for this one.
-  private func begin(_ settings: Settings, on opened: StoreOpening.Opened, isContinued: Bool) throws {
+  /// - Parameter predecessor: the daemon that has ended for this one.
+  private func begin(_ settings: Settings, on opened: StoreOpening.Opened, after predecessor: Daemon? = nil) throws {
     warn(of: settings)
     var parts = try assembly.parts(settings, on: opened)
-    parts.isContinued = isContinued
+    parts.predecessor = predecessor
     let daemon = try Daemon(parts) { [log] failure in
       // Nothing more may be acknowledged, so the end is immediate.
       switch failure {
@@ -246,12 +246,12 @@ final class Service: Sendable {
       log.tellManager(.status("taking new models: opening the store"))
       var settings = new
       settings.configuration = assembly.configuration.reload(new.configuration, log: log)
-      open(settings) { [self] error in
+      open(settings, after: engine.daemon) { [self] error in
         log.error("the new models are not taken, and the old settings stay in force: \(error)", as: .modelsRefused)
         // Whole: schedules and types may name what only the new models have.
         var old = engine.settings
         old.configuration = assembly.configuration.reload(old.configuration, log: log)
-        open(old, untaken: ["\(error)"]) { [self] error in fail(error) }
+        open(old, after: engine.daemon, untaken: ["\(error)"]) { [self] error in fail(error) }
       }
     }
   }
@@ -259,16 +259,18 @@ final class Service: Sendable {
   /// Opens the store and starts a daemon on it.
   ///
   /// - Parameters:
+  ///   - predecessor: the daemon that has ended for this.
   ///   - reasons: the reasons why other models were not taken.
   ///   - refused: called if the store can't be opened with these models.
   private func open(
-    _ settings: Settings, untaken reasons: [String] = [], refused: @escaping @Sendable (any Error) -> Void
+    _ settings: Settings, after predecessor: Daemon, untaken reasons: [String] = [],
+    refused: @escaping @Sendable (any Error) -> Void
   ) {
     opening.begin(settings.model) { [self] result in
       let opened: StoreOpening.Opened
       do { opened = try result.get() } catch { return refused(error) }
       state.withLock { $0.stage = .starting }
-      do { try begin(settings, on: opened, isContinued: true) } catch { fail(error) }
+      do { try begin(settings, on: opened, after: predecessor) } catch { fail(error) }
       state.withLock { $0.engine }?.daemon.untakenModels = reasons
       log.notice("reloaded")
       run()

@@ -203,15 +203,18 @@ enum ConfigurationFile {
   /// Checks that nobody but root and the daemon's user decides what is in a file or folder: programs that it names run with
   /// the daemon's rights. That members of its group may write is an administrator's decision.
   private static func checkTrust(in path: String, _ status: stat) throws(ConfigurationProblem) {
-    guard status.st_uid == 0 || status.st_uid == geteuid() else {
-      throw ConfigurationProblem(
-        code: .unreadableFile, file: path,
-        message: "is not used: it belongs to user \(status.st_uid), not to root or the daemon's user")
-    }
+    try checkOwner(of: path, status)
     guard status.st_mode & S_IWOTH == 0 else {
       throw ConfigurationProblem(
         code: .unreadableFile, file: path, message: "is not used: every user may write to it; try chmod o-w")
     }
+  }
+
+  fileprivate static func checkOwner(of path: String, _ status: stat) throws(ConfigurationProblem) {
+    if status.st_uid == 0 || status.st_uid == geteuid() { return }
+    throw ConfigurationProblem(
+      code: .unreadableFile, file: path,
+      message: "is not used: it belongs to user \(status.st_uid), not to root or the daemon's user")
   }
 
   /// Reads up to one byte more than the limit, so that a file that grows meanwhile is noticed too.
@@ -234,5 +237,18 @@ enum ConfigurationFile {
 
   private static func unreadable(_ path: String, reason: String) -> ConfigurationProblem {
     ConfigurationProblem(code: .unreadableFile, file: path, message: "can't be read: \(reason)")
+  }
+}
+
+extension Paths {
+  /// Checks that the folders that a daemon trusts, as far as they exist, are those of root or of its user: whoever owns one of
+  /// them could put programs, and jobs in the names of others, where the daemon finds them.
+  package func checkOwners(ofRoot root: String) throws(ConfigurationError) {
+    for path in [root, configuration, state, spool] {
+      var status = stat()
+      // What can't be looked at is told when it is opened.
+      guard stat(path, &status) == 0 else { continue }
+      do { try ConfigurationFile.checkOwner(of: path, status) } catch { throw ConfigurationError(problems: [error]) }
+    }
   }
 }

@@ -58,6 +58,12 @@ package struct Paths: Sendable, Equatable {
   package var uploads: String { spool + "/uploads" }
   /// The SQLite database.
   package var store: String { state + "/" + Self.storeFile }
+  /// Folders of the daemon's own, in which no job may write anywhere.
+  package var ownTrees: [String] {
+    [spoolTemporary, spoolNew, spoolCurrent, spoolFailed, uploads, state, configuration]
+  }
+  /// Folders of the daemon's own that have others in them where jobs may write.
+  package var ownPlaces: [String] { [spool, socketFolder] }
   package static let storeFile = "bobbin.sqlite"
   /// A file whose modification time is the last trusted time of the clock.
   package var clock: String { state + "/clock" }

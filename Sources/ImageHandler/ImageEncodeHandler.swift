@@ -35,8 +35,7 @@ package struct ImageEncodeHandler: OwnHandler {
       configuration: ImageHelperConfiguration(configuration.value.image, helperPath: helperPath))
     self.coordinator = coordinator
     self.configuration = configuration
-    let staging = coordinator.stagingDirectory.map { [$0, URL(fileURLWithPath: $0).deletingLastPathComponent().path] }
-    ownFolders = OwnFolders(paths, storeFolders: staging ?? [])
+    ownFolders = OwnFolders(trees: paths.ownTrees, others: paths.ownPlaces, storeOf: coordinator)
     cache = PictureCache(folder: paths.keptPictures)
   }
 

@@ -20,12 +20,20 @@ extension JSONParser {
       return failure(.unexpectedEnd, at: index, index == start ? "the text is empty" : "the text ends before its value")
     }
     let kind = bytes[container] == Byte.openBrace ? "an object" : "an array"
+    let place = place(of: container)
     return failure(
-      .unexpectedEnd, at: index, "the text ends inside \(kind) that begins at line \(place(of: container).line)")
+      .unexpectedEnd, at: index,
+      "the text ends inside \(kind) that begins at \(isLine ? "column \(place.column)" : "line \(place.line)")")
   }
 
+  /// True for a text of one line, which may be a line of a larger text and is not the first there.
+  private var isLine: Bool { !bytes.contains(Byte.lineFeed) }
+
   func endInString(openedAt open: Int) -> JSONError {
-    failure(.unexpectedEnd, at: bytes.count, "the text ends inside a string that begins at \(place(of: open))")
+    failure(
+      .unexpectedEnd, at: bytes.count,
+      "the text ends inside a string that begins at \(isLine ? "column \(place(of: open).column)" : "\(place(of: open))")"
+    )
   }
 
   func missingValue() -> JSONError {

@@ -13,12 +13,13 @@ extension Daemon {
   ///   - directory: where relative paths in arguments start; nil for `payload/`, as in files that are dropped.
   ///   - trace: the trace that the client is in.
   ///   - key: the client's key for it.
+  ///   - tag: the client's word for it, which the name of the file gets, unless it has a key.
   /// - Returns: the file, with its jobs in their order.
   func accept(
     _ data: Data, with inputs: ReceivedInputs? = nil, submitter: UInt32, directory: String? = nil,
-    trace: TraceContext? = nil, key: SubmissionKey? = nil
+    trace: TraceContext? = nil, key: SubmissionKey? = nil, tag: String? = nil
   ) throws -> [AdmittedFile] {
-    let name = key.map { Submitter.fileName(for: submitter, as: $0) } ?? Submitter.fileName(for: submitter)
+    let name = key.map { Submitter.fileName(for: submitter, as: $0) } ?? Submitter.fileName(for: submitter, tag: tag)
     let file = try completing(data, with: inputs, as: name, from: directory, trace)
     let accept = { [self] in
       guard let inputs else { return try intake.accept(file, as: name, submitter: submitter) }

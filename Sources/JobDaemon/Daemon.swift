@@ -30,8 +30,8 @@ package final class Daemon: Sendable {
     /// The database that it shares with other hosts; nil if it has a store of its own.
     package var fleet: FleetDatabase?
     package var schedules: [ScheduledFile]
-    /// True if an earlier daemon of the process has ended only now, for this one.
-    package var isContinued = false
+    /// The daemon of this process that has ended only now, for this one, which goes on with what is counted from its start.
+    package var predecessor: Daemon?
     package var log: DaemonLog
     /// The first time for which a fault of this host holds a type, and the longest.
     package var hostFaultDelays = Duration.seconds(1) ... .seconds(60)
@@ -94,9 +94,9 @@ package final class Daemon: Sendable {
   private let firstSchedules: (files: [ScheduledFile], areContinued: Bool)
   let memoryReturn: MemoryReturn
   let progressCheck: ProgressCheck
-  let started = Date()
+  let started: Date
   /// The same moment on a clock that can't be set.
-  let startInstant = ContinuousClock.now
+  let startInstant: ContinuousClock.Instant
   let problemText = Mutex<String?>(nil)
   let telling = Mutex(())
   /// The replies to clients whose wait for jobs has ended.
@@ -111,7 +111,9 @@ package final class Daemon: Sendable {
   package init(_ parts: Parts, onFatal: @escaping @Sendable (FatalFailure) -> Void) throws {
     (paths, configuration, log, coordinator) = (parts.paths, parts.configuration, parts.log, parts.coordinator)
     killLeftovers = parts.killLeftovers
-    firstSchedules = (parts.schedules, parts.isContinued)
+    firstSchedules = (parts.schedules, parts.predecessor != nil)
+    started = parts.predecessor?.started ?? Date()
+    startInstant = parts.predecessor?.startInstant ?? .now
     let settings = configuration.value
     let occupation = OccupationRecorder()
     mainOccupation = occupation
@@ -151,7 +153,8 @@ package final class Daemon: Sendable {
       writer: writer, configuration: settings.writer, waiters: waiters, isAwaited: membership != nil, events: events)
     merger = Merger(main: main, flusher: flusher, events: events)
     jobLog = JobLog(configuration, log: log)
-    meter = JobMeter()
+    meter = parts.predecessor?.meter ?? JobMeter()
+    meter.observe(nil)
     samples = SampleRecorder(scheduler, flusher, meter: meter, folder: paths.state, log: log)
     engine = JobEngine(
       main: main, handlers: handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,

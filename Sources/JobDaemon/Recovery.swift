@@ -191,7 +191,12 @@ struct Recovery {
         if job.stopReason != JobReplacement.reason { job.setPendingStop(nil) }
       }
     }
-    new.age = job.createdAt.map { max(0, Int64(-$0.timeIntervalSinceNow * 1000)) } ?? 0
+    // One that was put back waits anew; one whose attempt was cut short has its place, and has not waited till now.
+    if job.file != nil, let created = job.createdAt {
+      let ready = max(created, job.dueAt ?? created)
+      new.age = max(0, Int64(-ready.timeIntervalSinceNow * 1000))
+      new.isResumed = job.attempt > 0
+    }
     // A job that has begun waits for nothing any more: what it waited for may have been put back since, or removed by
     // retention. Nor does a job wait that was put back itself, and has no file since then.
     let mayWait = job.currentState == .waiting || (job.currentState == .held && job.attempt == 0 && job.file != nil)

@@ -73,6 +73,9 @@ package struct ScheduledJob: Sendable {
   /// The time when it becomes ready: on the wall clock if scheduled, on the steady one if retryable.
   var due: Int64 = 0
   var dueIsSteady = false
+  /// True if the end of the last run cut its attempt short: it has kept its place, but has not waited since it came there;
+  /// ``due`` is when it came back.
+  var isResumed = false
   /// Its place among others: the time when it became ready, in milliseconds of the steady clock, less its priority's
   /// worth.
   var order: Int64 = 0

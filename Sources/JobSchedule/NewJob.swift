@@ -15,8 +15,10 @@ package struct NewJob: Sendable {
   package var blockers: [Blocker] = []
   /// The known jobs that it names, final or not.
   package var needs: [ManagedObjectID] = []
-  /// The milliseconds that it has waited already.
+  /// The milliseconds since it could have started first, which give it its place.
   package var age: Int64 = 0
+  /// True if it has not waited for all that time: an attempt was cut short.
+  package var isResumed = false
   /// The hosts of a fleet that can run it, by the name that ``Schedule/setRoom(_:at:now:)`` uses; nil for this one.
   package var place: String?
   /// The file whose jobs start together when all of them are admitted, by the name that ``Schedule/setRoom(_:of:now:)``

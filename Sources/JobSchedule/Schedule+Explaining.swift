@@ -35,7 +35,7 @@ extension Schedule {
     case .retryable: obstacles.append(.backoff(max(0, job.due - now.steady)))
     case .available:
       obstacles += fullResources(of: job, now)
-      let places = placesBefore(job)
+      let places = placesBefore(job, isStopped: !obstacles.isEmpty, now)
       // A job that something keeps from running is not the next, though none is ahead of it.
       if places > 0 || obstacles.isEmpty { obstacles.append(.queue(places)) }
     default: break
@@ -68,10 +68,22 @@ extension Schedule {
     }
   }
 
-  private func placesBefore(_ job: ScheduledJob) -> Int {
-    jobs.count { other in
-      guard let other, other.state == .available else { return false }
-      return (other.order, other.sequence) < (job.order, job.sequence)
+  /// The number of jobs that run before one: others may be kept from running themselves.
+  ///
+  /// - Parameter isStopped: true if something keeps the job from running; then those count that wait for the same.
+  private func placesBefore(_ job: ScheduledJob, isStopped: Bool, _ now: Moment) -> Int {
+    var areFree: [Int32: Bool] = [:]
+    return jobs.reduce(into: 0) { count, other in
+      guard let other, other.state == .available, (other.order, other.sequence) < (job.order, job.sequence) else {
+        return
+      }
+      if isStopped {
+        if other.lane == job.lane { count += 1 }
+        return
+      }
+      let isFree = areFree[Int32(other.lane)] ?? fullResources(of: other, now).isEmpty
+      areFree[Int32(other.lane)] = isFree
+      if isFree { count += 1 }
     }
   }
 

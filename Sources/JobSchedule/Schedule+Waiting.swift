@@ -23,7 +23,9 @@ extension Schedule {
   }
 
   /// The milliseconds for which a job has been ready that starts now.
-  package func waitingTime(of job: ScheduledJob, at now: Moment) -> Int64 { max(0, now.steady - readyTime(of: job)) }
+  package func waitingTime(of job: ScheduledJob, at now: Moment) -> Int64 {
+    max(0, now.steady - (job.isResumed ? job.due : readyTime(of: job)))
+  }
 
   /// When an available job became ready, on the steady clock.
   func readyTime(of job: ScheduledJob) -> Int64 { job.order + Int64(job.priority) * agingStep }

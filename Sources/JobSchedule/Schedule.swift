@@ -85,6 +85,7 @@ package struct Schedule: Sendable {
       job.state = .scheduled
     }
     if new.isHeld { job.state = .held }
+    if new.isResumed, job.state == .available { (job.isResumed, job.due) = (true, now.steady) }
     jobs[slot] = job
     slots[new.id] = slot
     dependencies.need(new.needs, by: new.id)
@@ -252,6 +253,7 @@ extension Schedule {
     vacate(slot, at: now)
     attempts[id] = nil
     guard apply(event, to: slot), let state = jobs[slot]?.state else { return [] }
+    jobs[slot]?.isResumed = false
     switch state {
     case .retryable:
       jobs[slot]?.due = now.steady + delay
@@ -299,6 +301,7 @@ extension Schedule {
       arm(slot)
     } else {
       apply(.released, to: slot)
+      jobs[slot]?.isResumed = false
       makeReady(slot, since: now.steady)
     }
     return true

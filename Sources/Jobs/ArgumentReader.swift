@@ -19,7 +19,8 @@ package struct ArgumentReader {
   package func allow(_ keys: [String]) throws(JobFileError) {
     for key in object.keys where !keys.contains(key) {
       let nearest = NearestName.find(key, in: keys).map { "; did you mean \"\($0)\"?" } ?? ""
-      throw error("is not an argument of this type\(nearest)", key)
+      let place = path.hasPrefix("arguments") ? "an argument of this type" : "known here"
+      throw error("is not \(place)\(nearest)", key)
     }
   }
 

@@ -23,7 +23,17 @@ package enum ForeignFile {
     ([0x28, 0xB5, 0x2F, 0xFD], "packed with zstd"),
   ]
 
+  /// True for a text that is no JSON from its first character on, with a first line of fields.
+  package static func isTable(_ text: some Collection<UInt8>) -> Bool {
+    let line = text.prefix(4_096).prefix { $0 != UInt8(ascii: "\n") }
+    guard let first = line.first, !"{[/#".utf8.contains(first) else { return false }
+    return line.contains { ",;\t|".utf8.contains($0) }
+  }
+
   /// The reason for which such a file is refused as a job file.
+  package static let tableRefusal =
+    "it looks like a table, not a job file; `bobbinctl import` imports it, or drop it into a hot folder (man bobbin-folder)"
+
   package static func refusal(_ kind: String) -> String {
     "it is \(kind), not a job file; write a job file that names it as input, or drop it into a hot folder "
       + "(man bobbin-folder)"

@@ -36,6 +36,7 @@ public struct JobFile: Sendable {
     do throws(JSONError) {
       document = try JSONDocument(parsing: data, dialect: .json5)
     } catch {
+      if error.line == 1, ForeignFile.isTable(data) { throw JobFileError(ForeignFile.tableRefusal) }
       throw JobFileError(error.message, line: error.line)
     }
     let reader = JobFileReader(document: document)

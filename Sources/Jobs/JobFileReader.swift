@@ -172,6 +172,7 @@ extension JobFileReader {
       if let id = job.id, JobSpecification.isLocal(id), id.utf8.count > Self.localLimit {
         throw error("begins with #, and is longer than \(Self.localLimit) bytes", path + ["id"])
       }
+      if id.string == "#" { throw error("is a # without a name behind it", path + ["id"]) }
     }
     if let queue = object["queue"] { job.queue = try text(queue, path + ["queue"], limit: 100) }
     if let priority = object["priority"] {

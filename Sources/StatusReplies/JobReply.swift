@@ -92,6 +92,8 @@ package struct JobReply: Decodable, Sendable {
   /// The IDs by which it waits for jobs that nobody has submitted yet; only in the reply to a submission.
   package var unknownAfter: [String]?
 
+  /// The result in short, such as `inserted 5, rejected 2`; in lists only.
+  package var summary: String?
   /// The runs before it was replaced, the first one first; nil if there were none, and in lists.
   package var earlierRuns: [EarlierRun]?
 
@@ -104,7 +106,7 @@ package struct JobReply: Decodable, Sendable {
   private enum CodingKeys: String, CodingKey {
     case id, type, state, durable, queue, priority, attempt, maxAttempts, notBefore, batch, file, submitter, createdAt
     case traceparent, startedAt, finishedAt, error, ending, progress, repeated, replaced
-    case unknownAfter, earlierRuns
+    case unknownAfter, earlierRuns, summary
   }
 
   package init(id: String, type: String, state: State, durable: Bool) {
@@ -124,6 +126,7 @@ package struct JobReply: Decodable, Sendable {
       "createdAt": .time(createdAt), "startedAt": .time(startedAt), "finishedAt": .time(finishedAt),
       "error": .text(error), "result": result ?? .null, "ending": .text(ending), "progress": progress?.json ?? .null,
     ]
+    if let summary { object["summary"] = .string(summary) }
     if let rejects { object["rejects"] = rejects }
     if let arguments { object["arguments"] = arguments }
     if let options { object["options"] = options }

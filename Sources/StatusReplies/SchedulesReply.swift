@@ -5,6 +5,12 @@ package struct SchedulesReply: Decodable, Sendable {
   package struct Schedule: Decodable, Sendable {
     package let name: String
     package let isPaused: Bool
+    /// The moments at which it fires, as its definition says them; nil of an older daemon.
+    package let moments: String?
+    /// The job file that it submits; nil of an older daemon.
+    package let jobFile: String?
+    /// The treatment of a firing while jobs of the last one are unfinished: `skip`, `queue` or `allow`; nil of an older daemon.
+    package let overlap: String?
     /// The moment at which it fires next; nil if it is paused, or never does again.
     package let next: Timestamp?
     /// The moment that was due when it fired last.
@@ -19,11 +25,12 @@ package struct SchedulesReply: Decodable, Sendable {
     package let history: [Firing]?
 
     package init(
-      name: String, isPaused: Bool, next: Timestamp?, last: Timestamp?, lastFiring: String?,
-      refusal: String? = nil, jobs: [String: Int], history: [Firing]
+      name: String, isPaused: Bool, moments: String?, jobFile: String?, overlap: String?, next: Timestamp?,
+      last: Timestamp?, lastFiring: String?, refusal: String? = nil, jobs: [String: Int], history: [Firing]
     ) {
       self.name = name
       self.isPaused = isPaused
+      (self.moments, self.jobFile, self.overlap) = (moments, jobFile, overlap)
       self.next = next
       self.last = last
       self.lastFiring = lastFiring
@@ -34,7 +41,8 @@ package struct SchedulesReply: Decodable, Sendable {
 
     fileprivate var json: JSONValue {
       .object([
-        "name": .string(name), "isPaused": .bool(isPaused), "next": .time(next), "last": .time(last),
+        "name": .string(name), "isPaused": .bool(isPaused), "moments": .text(moments), "jobFile": .text(jobFile),
+        "overlap": .text(overlap), "next": .time(next), "last": .time(last),
         "lastFiring": .text(lastFiring), "refusal": .text(refusal), "jobs": .counts(jobs),
         "history": .array((history ?? []).map(\.json)),
       ])

@@ -6,22 +6,18 @@ package struct WhoAmIReply: Decodable, Sendable {
   package let name: String
   /// `read`, `submit` or `control`; each includes those before it.
   package let role: String
-  /// The jobs that it may change; older daemons don't tell.
-  package let changes: Changes?
+  /// The jobs that it may change: `none`, its `own` or `all`; older daemons don't tell.
+  package let changes: String?
   /// The kind of socket that the request came by, `unix` or `tcp`.
   package let via: String
 
-  /// Jobs that somebody may change.
-  package enum Changes: String, Decodable, Sendable { case none, own, all }
-
-  package init(name: String, role: String, changes: Changes, via: String) {
+  package init(name: String, role: String, changes: String, via: String) {
     (self.name, self.role, self.changes, self.via) = (name, role, changes, via)
   }
 
   package var json: JSONValue {
     .object([
-      "name": .string(name), "role": .string(role), "changes": (changes?.rawValue).map(JSONValue.string) ?? .null,
-      "via": .string(via),
+      "name": .string(name), "role": .string(role), "changes": .text(changes), "via": .string(via),
     ])
   }
 }

@@ -110,6 +110,10 @@ struct JobCommand: Sendable {
         session.output.note("\(matched - outcome.done) of the \(matched) jobs that meet the conditions were not")
       }
       if let advice { session.output.note(advice) }
+      if others.contains(where: { $0.result == .notFound }) {
+        session.output.note(
+          "commands take the whole ID that somebody has given; of one that the daemon made, its beginning will do")
+      }
     }
     guard outcome.matched == nil, let jobs = outcome.jobs else { return .success }
     if jobs.contains(where: { $0.result == .notFound }) { return .notFound }

@@ -143,7 +143,7 @@ struct WhyCommand: Subcommand {
       if session.printsJSON { return }
       let why = try reply.decoded(as: WhyReply.self)
       var fields = FieldList()
-      fields.add(displayName(identifier), why.state.rawValue)
+      fields.add(displayName(why.id ?? identifier), why.state.rawValue)
       for reason in why.reasons { fields.add("", reason) }
       try session.output.write(fields)
     }

@@ -25,7 +25,8 @@ extension JobReply {
 
   /// The text for a list: the progress of a running job, the failure of another.
   var noteText: String? {
-    state == .running ? progressText ?? error.map { "the attempt before failed: \($0)" } : error ?? progressText
+    state == .running
+      ? progressText ?? error.map { "the attempt before failed: \($0)" } : error ?? summary ?? progressText
   }
 
   /// The line that `submit` prints for it.
@@ -35,7 +36,9 @@ extension JobReply {
     let word = end != nil || state.isFinal ? stateText : "accepted"
     let news: String? =
       switch end {
-      case .durable: startedAt.flatMap { times.duration(from: $0, to: finishedAt) }
+      case .durable:
+        [startedAt.flatMap { times.duration(from: $0, to: finishedAt) }, summary].compactMap(\.self)
+          .joined(separator: ", ")
       case .unfinished:
         switch state {
         case .completed: "not on disk yet"
@@ -48,7 +51,7 @@ extension JobReply {
           + "`bobbinctl release \(displayName(id))` releases it, `bobbinctl cancel \(displayName(id))` cancels it"
       case .failed, nil: error
       }
-    let note = [repetition, news].compactMap(\.self).joined(separator: "; ")
+    let note = [repetition, news].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: "; ")
     let line = [displayName(word).padded(to: 9), displayName(id)] + (note.isEmpty ? [] : [singleLine(note)])
     return line.joined(separator: "  ") + "\n"
   }
@@ -73,6 +76,8 @@ extension JobReply {
     list.add("queue", queue)
     list.add("priority", priority.map { "\($0)" })
     list.add("attempt", attempt.map { "\($0)" + (maxAttempts.map { " of \($0)" } ?? "") })
+    list.add("due", state.isFinal || state == .running ? nil : notBefore.map(times.full))
+    list.add("batch", batch.map(displayName))
     list.add("file", file)
     list.add("submitter", submitter.map(Self.userText))
     list.add("created", createdAt.map(times.full))
@@ -86,7 +91,7 @@ extension JobReply {
     if let rejects = document["rejects"]?.integer, rejects > 0 {
       list.add("rejects", "\(rejects), shown by \"bobbinctl rejects\"", style: .bad)
     }
-    for name in ["result", "arguments"] {
+    for name in ["result", "arguments", "options"] {
       if let value = document[name], !value.isNull { list.add(name, lines: Self.lines(of: value)) }
     }
     for (index, run) in (earlierRuns ?? []).enumerated() {

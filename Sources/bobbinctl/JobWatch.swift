@@ -8,8 +8,8 @@ import SystemSupport
 struct JobWatch {
   /// The jobs that are watched.
   enum Subject {
-    /// Those that this user has submitted since a time.
-    case submitted(since: Date)
+    /// Those that this user has submitted with a tag since a time.
+    case submitted(tag: String, since: Date)
     case batch(String)
     case named([String])
   }
@@ -33,8 +33,9 @@ struct JobWatch {
   /// Asks the daemon once.
   mutating func look(_ session: Session) throws(ToolError) {
     switch subject {
-    case .submitted(let since):
-      try look(at: ["submitter": "\(geteuid())", "since": Timestamp(since).text]) { (query) throws(ToolError) in
+    case .submitted(let tag, let since):
+      let conditions: KeyValuePairs = ["submitter": "\(geteuid())", "since": Timestamp(since).text, "text": tag]
+      try look(at: conditions) { (query) throws(ToolError) in
         // What else is printed is the reply to the submission.
         try Reply.received(
           from: session.client, "GET", ControlClient.path("v1", "jobs"), query: query, timeout: .seconds(5)

@@ -10,8 +10,8 @@ struct SchedulesCommand: Subcommand {
   static let usage = "schedules [--json]"
   static let summary = "List the schedules: when they fire next, when they did last, and what became of it"
   static let details = """
-    A file schedules.d/NAME.conf beside bobbin.conf declares a schedule; bobbin-schedule(5) describes it. NEXT may be a
-    little later than the moment that is due (RandomizedDelaySec=). ENDED counts the jobs of the last firing by state, or says
+    A file schedules.d/NAME.conf beside bobbin.conf declares a schedule; bobbin-schedule(5) describes it. FIRES says
+    when, as systemd.time(7) writes it; NEXT may be a little later than the moment that is due (RandomizedDelaySec=). ENDED counts the jobs of the last firing by state, or says
     why they were refused.
     """
   static let options: [Option] = []
@@ -27,14 +27,15 @@ struct SchedulesCommand: Subcommand {
     if session.printsJSON { return .success }
     let time = TimeText()
     var table = Table(columns: [
-      .init(title: "NAME", isFlexible: true), .init(title: "NEXT"), .init(title: "LAST"),
+      .init(title: "NAME", isFlexible: true), .init(title: "FIRES", isFlexible: true), .init(title: "NEXT"),
+      .init(title: "LAST"),
       .init(title: "ENDED", isFlexible: true),
     ])
     table.rows = try reply.decoded(as: SchedulesReply.self).schedules.map { schedule in
       let jobs = schedule.jobs.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
       let end = schedule.refusal.map { "refused: \($0)" } ?? jobs.joined(separator: ", ")
       return [
-        .init(schedule.name),
+        .init(schedule.name), .init(sentence: schedule.moments ?? "-"),
         .init(sentence: schedule.isPaused ? "paused" : schedule.next.map(time.relative) ?? "never"),
         .init(sentence: schedule.last.map(time.relative) ?? "-"),
         .init(sentence: end.isEmpty ? "-" : end),

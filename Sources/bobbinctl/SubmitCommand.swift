@@ -99,7 +99,7 @@ extension Submission {
     var report = SubmitReport(session: session, isWaiting: options.wait != nil)
     var outcomes: [Int: Submission.Outcome] = [:]
     var next = 0
-    var progress = SubmitProgress(session, isWaiting: options.wait != nil, fileCount: files.count)
+    var progress = SubmitProgress(session, isWaiting: options.wait != nil, of: submission)
     submission.start()
     for _ in files.indices {
       progress.show()
@@ -126,15 +126,17 @@ struct SubmitProgress {
   /// The time between two looks; nil if nobody wants to know.
   let interval: Duration?
   private let session: Session
-  private var watch = JobWatch(.submitted(since: Date()))
+  private var watch: JobWatch
   private var lastLook = ContinuousClock.now
   private var lines: LiveLines
   private var text: [String]
   /// The last lines that stay, where there is no terminal.
   private var told: [String] = []
 
-  init(_ session: Session, isWaiting: Bool, fileCount: Int) {
+  init(_ session: Session, isWaiting: Bool, of submission: Submission) {
     self.session = session
+    watch = JobWatch(.submitted(tag: submission.tag, since: Date()))
+    let fileCount = submission.unsentCount
     let isPlain = !session.output.showsProgress
     interval = isWaiting && !(isPlain && session.printsJSON) ? .seconds(isPlain ? 3 : 1) : nil
     lines = LiveLines(session.output)
@@ -187,6 +189,8 @@ final class Submission: Sendable {
   /// The daemon keeps a limited number of connections of one user; some are left for other commands.
   static let mostWaiting = 32
 
+  /// The word by which the jobs are found among those that this user submits otherwise.
+  let tag = String(UUID().uuidString.filter { $0 != "-" })
   private let files: [JobFileSource]
   private let changes: JobFileChanges
   private let inputs: [(name: String, file: String)]
@@ -253,7 +257,7 @@ final class Submission: Sendable {
       // Whole seconds, rounded up; after the deadline the file is still submitted.
       let rest = deadline.map { max(0, Int((ContinuousClock.now.duration(to: $0) / .seconds(1)).rounded(.up))) }
       let query =
-        (rest.map { [URLQueryItem(name: "wait", value: String($0))] } ?? [])
+        (rest.map { [URLQueryItem(name: "wait", value: String($0)), URLQueryItem(name: "tag", value: tag)] } ?? [])
         // A working directory that was removed has no path.
         + (directory.isEmpty ? [] : [URLQueryItem(name: "directory", value: directory)])
       let timeout = Duration.seconds((input.hasLines || !inputs.isEmpty ? 3_600 : 30) + (rest ?? 0))

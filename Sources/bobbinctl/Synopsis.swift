@@ -18,7 +18,7 @@ struct Synopsis {
       if word.hasPrefix("-") {
         let option = (command.options + Tool.options).first { $0.name == word }
         if case .required = option?.value { _ = words.popFirst() }
-      } else if word.hasPrefix("=") || word == command.name || word == "bobbinctl" {
+      } else if word.allSatisfy({ $0 == "." }) || word.hasPrefix("=") || word == command.name || word == "bobbinctl" {
         continue
       } else if word == word.lowercased() {
         forms.append(Form(action: String(word)))

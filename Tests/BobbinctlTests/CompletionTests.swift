@@ -61,6 +61,7 @@ struct CompletionTests {
     #expect(try await offered("fleet", "", by: daemon) == ["drain", "undrain", "remove", "finish-upgrade"])
     #expect(try await offered("completion", "z", by: daemon) == ["zsh"])
     #expect(try await offered("priority", "", by: daemon) == [])
+    #expect(try await offered("query", "", by: daemon) == offered("import", "--entity", "", by: daemon))
     #expect(try await offered("priority", "5", "do", by: daemon) == ["done"])
     for words in [["submit"], ["model", "infer"], ["store", "copy", "a"], ["encode", "a.jpg"]] {
       #expect(try await TestDaemon.run(["complete", "--"] + words + [""]).output == "\tfiles\n")

@@ -190,6 +190,16 @@ struct ConfigurationErrorTests {
       try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: path)
     }
     #expect(throws: Never.self) { try HandlerDefinition.load(folder: handlers, builtInTypes: []) }
+    // Nor is a root whose state, with the jobs in it, is somebody else's.
+    let paths = Paths(root: folder.path)
+    _ = try folder.write("", to: "state/bobbin.sqlite")
+    #expect(throws: Never.self) { try paths.checkOwners(ofRoot: folder.path) }
+    for path in [folder.path, paths.state] {
+      try FileManager.default.setAttributes([.ownerAccountID: 4009], ofItemAtPath: path)
+      let error = #expect(throws: ConfigurationError.self) { try paths.checkOwners(ofRoot: folder.path) }
+      #expect(error?.description.hasPrefix("\(path): is not used: it belongs to user 4009") == true)
+      try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: path)
+    }
   }
 
   @Test("A file that is a folder, unreadable in kind or too large is reported by its path")

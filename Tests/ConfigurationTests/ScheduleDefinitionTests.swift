@@ -61,6 +61,10 @@ struct ScheduleDefinitionTests {
         "a.conf:4: [Schedule] Persistant=yes: unknown key; did you mean Persistent?"
       ),
       (
+        "[Schedule]\nEvery=5s\nJob=a\nOnUnitActiveSec=5s\n",
+        "a.conf:4: [Schedule] OnUnitActiveSec=5s: unknown key; here it is Every="
+      ),
+      (
         "[Timer]\nEvery=1h\n[Schedule]\nEvery=1h\nJob=a\n",
         "a.conf:1: [Timer]: unknown section; a schedule's file has the section [Schedule]"
       ),

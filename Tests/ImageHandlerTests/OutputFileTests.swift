@@ -2,6 +2,8 @@ import Configuration
 import Foundation
 import Glibc
 import Jobs
+import ObjectGraph
+import ObjectModel
 import SystemSupport
 import TestSupport
 import Testing
@@ -20,7 +22,10 @@ struct OutputFileTests {
     try #require(chmod(temporary.path, 0o755) == 0)
     try Data("input".utf8).write(to: temporary.url.appending(path: "input"))
     input = try temporary.open().status(of: "input")
-    folders = OwnFolders(Paths(root: temporary.path("root")), storeFolders: [])
+    let paths = Paths(root: temporary.path("root"))
+    folders = OwnFolders(
+      trees: paths.ownTrees, others: paths.ownPlaces,
+      storeOf: PersistentStoreCoordinator(model: try ManagedObjectModel([])))
   }
 
   private func folder(_ name: String, mode: mode_t, owner: UInt32 = 0) throws -> String {

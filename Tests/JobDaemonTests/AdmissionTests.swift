@@ -18,6 +18,9 @@ private struct OtherHandler: JobHandler {
 
 @Suite("Admission")
 struct AdmissionTests {
+  /// What a refusal says of an ID of one's own.
+  private static let cure = ##", or replace that job: "replace": true, or `bobbinctl submit --replace`"##
+
   private let fixture: WriterFixture
   private let admission: Admission
 
@@ -112,7 +115,7 @@ struct AdmissionTests {
       first.map { result in if case .failure(let refusal) = result { refusal } else { nil } } == [
         nil, another, another,
         AdmissionRefusal(
-          reason: #"the ID "x" is that of a job of the type "noop", not "other"; choose another one"#),
+          reason: #"the ID "x" is that of a job of the type "noop", not "other"; choose another one"# + Self.cure),
         nil,
       ])
     let ids = try fixture.main.performAndWait { try $0.fetch(FetchRequest<Job>()).map(\.id) }
@@ -140,8 +143,8 @@ struct AdmissionTests {
     let start = #"the ID "x" is that of a job with other arguments ("a" is 1 there and "#
     #expect(
       results.map { result in if case .failure(let refusal) = result { refusal.reason } else { nil } } == [
-        nil, nil, start + #""one" here, "e" is nothing there and null here); choose another one"#,
-        start + #"nothing here, "b" differs); choose another one"#,
+        nil, nil, start + #""one" here, "e" is nothing there and null here); choose another one"# + Self.cure,
+        start + #"nothing here, "b" differs); choose another one"# + Self.cure,
       ])
     var earlier = try [candidate("a", job("{}")), candidate("e", job("{}"))]
     for index in earlier.indices { earlier[index].isTakenUp = true }

@@ -103,6 +103,29 @@ struct RecoveryTests {
     try await fixture.stop()
   }
 
+  @Test(
+    "A job has waited since it could have started, and not while it ran before; only what was put back loses its place")
+  func waiting() async throws {
+    let anHourAgo = Date(timeIntervalSinceNow: -3_600)
+    let jobs = [
+      try insert("waited", .available) { ($0.createdAt, $0.file) = (anHourAgo, "a.json") },
+      try insert("late", .available) {
+        ($0.createdAt, $0.dueAt, $0.file) = (anHourAgo, Date(timeIntervalSinceNow: -60), "a.json")
+      },
+      try insert("interrupted", .running) { ($0.createdAt, $0.attempt, $0.file) = (anHourAgo, 1, "a.json") },
+      try insert("retried", .available) { $0.createdAt = anHourAgo },
+    ]
+    _ = try recover(present: ["a.json"])
+    let (waited, before) = fixture.daemon.scheduler.read { schedule, now in
+      let times = jobs.map { id in schedule.job(id).map { schedule.waitingTime(of: $0, at: now) } ?? -1 }
+      return (times, jobs.map { schedule.obstacles(of: $0, at: now) })
+    }
+    #expect(waited[0] >= 3_600_000 && (60_000..<3_600_000).contains(waited[1]), "\(waited)")
+    #expect((0..<60_000).contains(waited[2]) && (0..<60_000).contains(waited[3]), "\(waited)")
+    #expect(before == [[.queue(0)], [.queue(2)], [.queue(1)], [.queue(3)]])
+    try await fixture.stop()
+  }
+
   @Test("What operators had paused is paused again")
   func pauses() async throws {
     try ManagedObjectContext(parent: fixture.daemon.main, name: "earlier").performAndWait { context in

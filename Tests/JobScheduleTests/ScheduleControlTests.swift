@@ -104,6 +104,16 @@ struct ScheduleControlTests {
     #expect(test.schedule.obstacles(of: second, at: test.now) == [.unknownJob("other")])
   }
 
+  @Test("Of the jobs before one those count that can run, or that wait for the same")
+  mutating func jobsBefore() {
+    test.schedule.setPaused(true, .queue("slow"), at: test.now)
+    let stuck = (0..<3).map { index in test.add("stuck\(index)") { $0.queue = "slow" } }
+    let free = (0..<2).map { test.add("free\($0)") }
+    #expect(test.schedule.obstacles(of: free[0], at: test.now) == [.queue(0)])
+    #expect(test.schedule.obstacles(of: free[1], at: test.now) == [.queue(1)])
+    #expect(test.schedule.obstacles(of: stuck[2], at: test.now) == [.paused(.queue("slow")), .queue(2)])
+  }
+
   @Test("A selection finds jobs of its queue, type, batch and states only")
   mutating func selection() {
     let image = test.add("i") { $0.type = "image" }

@@ -34,7 +34,7 @@ extension PageTests {
     _ = try await visit.daemon.request("POST", "/v1/jobs", body: #"{"jobs": [\#(jobs.joined(separator: ","))]}"#)
     try await browser.wait(for: "document.querySelectorAll('tbody tr').length === 50")
     try await browser.click("input[aria-label='Select all on this page']")
-    try await browser.click(button: "Select all that match")
+    try await browser.click(button: "Select all 60 that match")
     try await browser.wait(
       for: "/^All .* that match$/.test(document.querySelector('.command-bar > span')?.textContent)")
     try await browser.click("button[aria-label='Remove the filter queue']")

@@ -24,6 +24,13 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
     BadJobFile(
       "truncated", "{\n  \"type\": \"noop\",\n  \"argu",
       #"line 3: the text ends inside a string that begins at line 3, column 3"#),
+    BadJobFile(
+      "table", "name,age\nada,36\n",
+      "it looks like a table, not a job file; `bobbinctl import` imports it, or drop it into a hot folder "
+        + "(man bobbin-folder)"),
+    BadJobFile(
+      "an ID of nothing", ##"{"type": "noop", "id": "#"}"##,
+      #"line 1: "id": is a # without a name behind it"#),
     BadJobFile("not JSON", "<job/>", #"line 1: expected a value, found "<""#),
     BadJobFile(
       "not UTF-8", Data("{\"type\":\n\"no".utf8) + [0xff, 0xfe] + Data("op\"}".utf8),

@@ -101,7 +101,7 @@ extension SystemTests {
           line 3002: "type": there is no job type "none"; there are image.encode, import, noop
           line 3003: "id": the ID "n7" occurs twice in the file
           line 3004: "after": no line before this one has the ID "#later"
-          line 3005: the text ends inside an object that begins at line 1
+          line 3005: the text ends inside an object that begins at column 1
           line 3006: "jobs": is a list of jobs; in this file each line is one job
           line 3007: has more than 1024 bytes; see [Spool] MaxJobFileSize
 

@@ -60,6 +60,7 @@ extension SystemTests {
       )
       let check = try await Tool.run("bobbind", ["--root", root.directory.path, "--check-config"])
       #expect(check.output.contains("the next start or reload migrates \(root.paths.store):\n"), "\(check.output)")
+      let started = try await daemon.get("/v1/status")["startedAt"]
       try daemon.child.kill(SIGHUP)
       try await daemon.wait { $0.managerStatus == "taking new models: finishing running jobs" }
       // It answers meanwhile, and what comes waits.
@@ -79,7 +80,11 @@ extension SystemTests {
       #expect(rows == "1.0|\n2.0|x\nfirst")
       #expect(
         daemon.logText.contains("taking new models as soon as the running jobs have ended: "), "\(daemon.logText)")
-      #expect(try await daemon.get("/v1/status")["untakenModels"]?.array?.isEmpty == true)
+      let status = try await daemon.get("/v1/status")
+      #expect(status["untakenModels"]?.array?.isEmpty == true)
+      // It is the same process, which goes on counting.
+      #expect(status["startedAt"] == started)
+      #expect(status["jobs"]?["completed"]?.integer ?? 0 >= 5, "\(status)")
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 

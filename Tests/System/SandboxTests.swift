@@ -77,6 +77,16 @@ extension SystemTests {
         (open.code, open.output) == (
           0, "jobs of root (0), run by root (0):\ncan write files in \(root.paths.payload)\n"
         ))
+      // What no job may write, whatever the rights.
+      for (path, reason) in [
+        (root.paths.state, "the folder is the daemon's own"),
+        (root.paths.spoolNew + "/x.webp", "the folder is the daemon's own"),
+        ("/dev/null", "something other than a file is there"),
+      ] {
+        let own = try await daemon.tool("explain", path)
+        #expect(
+          own.code == 1 && own.output.contains("can't write") && own.output.contains(reason), "\(path): \(own.output)")
+      }
       let read = try await daemon.tool("explain", "/etc/hostname", "--as", "nobody")
       #expect(read.code == 0)
       #expect(

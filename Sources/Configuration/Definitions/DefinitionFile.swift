@@ -11,6 +11,9 @@ protocol FileDefinition: Sendable {
   /// The names of keys of which a file must have one at least, of each list.
   static var requiredKeys: [[String]] { get }
 
+  /// The names that others have for keys.
+  static var otherNames: [String: String] { get }
+
   /// The path of the file.
   var file: String { get }
   /// The keys that were set, for problems that are found later.
@@ -27,6 +30,14 @@ package struct DefinitionAssignment: Sendable, Equatable {
 }
 
 extension FileDefinition {
+  static var otherNames: [String: String] { [:] }
+
+  /// The absolute path of what a definition names, which may lie beside it.
+  func besideFile(_ path: String) -> String {
+    if path.hasPrefix("/") { return path }
+    return file.prefix(upTo: file.lastIndex(of: "/").map { file.index(after: $0) } ?? file.startIndex) + path
+  }
+
   /// Reads the `*.conf` files of a folder, which may be missing.
   ///
   /// - Parameter check: Returns further problems of a definition, with regard to those before it.
@@ -109,6 +120,11 @@ extension FileDefinition {
     // Of an unknown section its own line is reported, not every key.
     guard section == Self.section else { return nil }
     guard let found = Self.keys.first(where: { $0.name == key }) else {
+      if let known = Self.otherNames[key] {
+        return ConfigurationProblem(
+          code: .unknownKey, file: file, section: section, key: key, value: value,
+          message: "unknown key; here it is \(known)=")
+      }
       let nearest = NearestName.find(key, in: Self.keys.map(\.name), within: .max) ?? ""
       return ConfigurationProblem(
         code: .unknownKey, file: file, section: section, key: key, value: value,

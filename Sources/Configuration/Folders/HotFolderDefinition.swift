@@ -15,8 +15,8 @@ package struct HotFolderDefinition: Sendable, Equatable {
   package internal(set) var path = ""
   /// Shell patterns, one of which a file's name has to match.
   package internal(set) var patterns: [String] = []
-  /// The path of the job file that is the template.
-  package internal(set) var job = ""
+  /// The job file that is the template, as the definition names it.
+  var job = ""
   /// The time for which a file must not have changed.
   package internal(set) var settle = Duration.seconds(1)
   /// True if folders within are watched as well.
@@ -50,7 +50,7 @@ extension HotFolderDefinition: FileDefinition {
       patterns.append(word)
       return nil
     },
-    DefinitionKey("Job", \.job, format: .absolutePath),
+    DefinitionKey("Job", \.job, format: .text),
     DefinitionKey("Settle", \.settle, format: .duration(in: .zero ... .seconds(3600))),
     DefinitionKey("Recursive", \.isRecursive, format: .boolean),
     DefinitionKey("Afterwards", \.afterwards, format: .choice),
@@ -61,6 +61,9 @@ extension HotFolderDefinition: FileDefinition {
 }
 
 extension HotFolderDefinition {
+  /// The absolute path of the template.
+  package var jobFile: String { besideFile(job) }
+
   /// Reads the `*.conf` files of a folder, which may be missing; each defines one hot folder.
   ///
   /// - Throws: ``ConfigurationError`` with all problems in all files.

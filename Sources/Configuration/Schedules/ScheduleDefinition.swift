@@ -22,8 +22,7 @@ package struct ScheduleDefinition: Sendable, Equatable {
 
   /// The absolute path of the job file.
   package var jobFile: String {
-    if job.hasPrefix("/") { return job }
-    return file.prefix(upTo: file.lastIndex(of: "/").map { file.index(after: $0) } ?? file.startIndex) + job
+    besideFile(job)
   }
 
   /// A problem with the value of a key, with the key's place.
@@ -48,6 +47,11 @@ package struct ScheduleDefinition: Sendable, Equatable {
 extension ScheduleDefinition: FileDefinition {
   static let section = "Schedule"
   static let fileKind = "a schedule's file"
+  /// Those of systemd.timer(5).
+  static let otherNames = [
+    "OnUnitActiveSec": "Every", "OnUnitInactiveSec": "Every", "OnActiveSec": "Every", "OnBootSec": "Every",
+    "Unit": "Job",
+  ]
   static let requiredKeys = [["OnCalendar", "Every"], ["Job"]]
 
   private static let longest: Int64 = 10 * 366 * 86_400_000

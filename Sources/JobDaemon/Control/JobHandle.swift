@@ -10,9 +10,13 @@ struct JobHandle {
     let handle: String
     /// The IDs of some of them, in order.
     let ids: [String]
+    /// True if there are more.
+    var hasMore = false
 
     /// The jobs in a sentence for people.
-    var list: String { ids.map { "\"\(displayName($0))\"" }.joined(separator: ", ") }
+    var list: String {
+      ids.map { "\"\(displayName($0))\"" }.joined(separator: ", ") + (hasMore ? ", and others" : "")
+    }
   }
 
   private static let candidateLimit = 5
@@ -48,9 +52,12 @@ struct JobHandle {
     var requests = [try FetchRequest<Job>(format: "id BEGINSWITH %@", text)]
     if byFile { requests.append(try FetchRequest<Job>(#Predicate { $0.file == text })) }
     for var request in requests {
-      request.fetchLimit = Self.candidateLimit
+      request.fetchLimit = Self.candidateLimit + 1
       let found = try context.fetch(request)
-      if found.count > 1 { throw Ambiguous(handle: text, ids: found.map(\.id).sorted()) }
+      if found.count > 1 {
+        let ids = found.map(\.id).sorted().prefix(Self.candidateLimit)
+        throw Ambiguous(handle: text, ids: Array(ids), hasMore: found.count > ids.count)
+      }
       if let job = found.first { return job }
     }
     return nil

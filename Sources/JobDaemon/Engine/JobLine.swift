@@ -148,8 +148,13 @@ extension JobLine {
   /// A result in short, such as `inserted 5, rejected 2, outputs 3`: what it has at the top, and how many its lists have.
   static func summary(ofResult text: String) -> String? {
     // Only what a handler returned, as the daemon itself has written it down.
-    guard let result = try? JSONValue(parsing: Array(text.utf8), dialect: .json), !result.isNull else { return nil }
-    guard let object = result.object else { return shortened(text) }
+    guard let result = try? JSONValue(parsing: Array(text.utf8), dialect: .json) else { return nil }
+    return result.isNull || result.object != nil ? summary(of: result) : shortened(text)
+  }
+
+  static func summary(of result: JSONValue) -> String? {
+    if result.isNull { return nil }
+    guard let object = result.object else { return shortened(result.serialized()) }
     let parts = object.compactMap { key, value -> String? in
       switch value {
       case .null, .object: nil

@@ -45,7 +45,7 @@ package struct HotFolder: Sendable, Equatable {
   ) throws(ConfigurationProblem) -> JobTemplate {
     let text: Data
     do throws(SystemError) {
-      text = try FileDescriptor.open(definition.job).readAll(limit: 1 << 20)
+      text = try FileDescriptor.open(definition.jobFile).readAll(limit: 1 << 20)
     } catch {
       throw definition.problem("Job", "the template can't be read: \(error)")
     }

@@ -316,15 +316,15 @@ final class Intake: Sendable {
   /// Admits a file with one job on each line that came over the socket.
   ///
   /// - Parameters:
+  ///   - name: from ``Submitter/fileName(for:tag:hasLines:)``.
   ///   - needsAll: true if the answer is to list all its jobs.
   ///   - answer: called when the jobs are on disk, or with the reason why there are none.
   func accept(
-    _ lines: SpooledFile, submitter: UInt32, needsAll: Bool,
+    _ lines: SpooledFile, as name: FileName, submitter: UInt32, needsAll: Bool,
     _ answer: @escaping @Sendable (Result<AdmittedLines, any Error>) -> Void
   ) throws {
-    let file = try spool.store(lines, as: Submitter.fileName(for: submitter, hasLines: true), submitter: submitter)
-    lineFiles.add(
-      LineFileAdmission.Order(file: file, client: LineFileAdmission.Client(needsAll: needsAll, answer: answer)))
+    let file = try spool.store(lines, as: name, submitter: submitter)
+    lineFiles.add(.init(file: file, client: .init(needsAll: needsAll, answer: answer)))
   }
 
   /// Does something behind the admissions under way, if there is no file in `cur/` that is still to be admitted.

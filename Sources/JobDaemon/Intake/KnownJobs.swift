@@ -107,13 +107,15 @@ struct KnownJobs {
       let mayReplaceAny = job.replaces && (submitter == 0 || submitter == Credentials.effectiveUser)
       if known.submitter != Int64(submitter) && !mayReplaceAny { throw .taken(id, "another user's job") }
       if job.replaces || mayBeOf(candidate, entry) { continue }
-      if known.type != job.type { throw .taken(id, "a job of the type \"\(known.type)\", not \"\(job.type)\"") }
+      if known.type != job.type {
+        throw .taken(id, "a job of the type \"\(known.type)\", not \"\(job.type)\"", mayReplace: true)
+      }
       let arguments = job.arguments.serialized()
       if known.arguments == arguments { continue }
       let earlier = (try? JSONValue(parsing: Array(known.arguments.utf8))) ?? .null
       let (here, there) = (UploadedInputs.withoutFolders(job.arguments), UploadedInputs.withoutFolders(earlier))
       if there.isEqual(to: here) { continue }
-      throw .taken(id, "a job with other arguments (\(Self.difference(of: here, from: there)))")
+      throw .taken(id, "a job with other arguments (\(Self.difference(of: here, from: there)))", mayReplace: true)
     }
   }
 
@@ -223,8 +225,11 @@ extension AdmissionRefusal {
         + "with `bobbinctl run \(schedule)`")
   }
 
-  /// - Parameter owner: who or what has the ID.
-  fileprivate static func taken(_ id: String, _ owner: String) -> AdmissionRefusal {
-    AdmissionRefusal(reason: "the ID \"\(displayName(id))\" is that of \(owner); choose another one")
+  /// - Parameters:
+  ///   - owner: who or what has the ID.
+  ///   - mayReplace: true if the job may be replaced by the new one.
+  fileprivate static func taken(_ id: String, _ owner: String, mayReplace: Bool = false) -> AdmissionRefusal {
+    let cure = mayReplace ? ", or replace that job: \"replace\": true, or `bobbinctl submit --replace`" : ""
+    return AdmissionRefusal(reason: "the ID \"\(displayName(id))\" is that of \(owner); choose another one\(cure)")
   }
 }

@@ -44,7 +44,10 @@ struct ObjectQuery: Sendable {
     let nearest = NearestName.find(name, in: entities.map(\.name))
     throw ObjectQueryError(
       .noEntity, "there is no entity \"\(displayName(name))\"" + (nearest.map { "; did you mean \"\($0)\"?" } ?? ""),
-      hint: "GET /v1/entities lists them")
+      hint: entities.isEmpty
+        ? "no job has an entity to write to; `bobbinctl model infer` makes a model of a table"
+        : "there are \(entities.prefix(10).map { displayName($0.name) }.joined(separator: ", "))"
+          + (entities.count > 10 ? ", and \(entities.count - 10) more, which GET /v1/entities lists" : ""))
   }
 
   /// The entities whose objects may be queried: those that jobs write, and what they inherit from.

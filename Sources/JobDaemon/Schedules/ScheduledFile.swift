@@ -3,6 +3,7 @@ import Foundation
 import JSONText
 package import Jobs
 import SystemSupport
+import TextSupport
 import Timetable
 
 /// A schedule and the job file that it submits, as both were read at the start or at a reload.
@@ -11,11 +12,20 @@ package struct ScheduledFile: Sendable {
   private static let queueLimit = 100
 
   let rule: ScheduleRule
+  /// The path of the job file.
+  let jobFile: String
   private let data: Data
 
-  init(rule: ScheduleRule, data: Data) {
+  init(rule: ScheduleRule, jobFile: String = "", data: Data) {
     self.rule = rule
+    self.jobFile = jobFile
     self.data = data
+  }
+
+  /// The moments at which it fires, as its definition says them: `Mon..Fri *-*-* 03:00:00`, or `every 5min`.
+  var moments: String {
+    let interval = rule.interval.map { ["every \(TimeSpan.text(of: .milliseconds($0)))"] } ?? []
+    return (rule.times.map(\.description) + interval).joined(separator: ", ")
   }
 
   /// The schedules of a configuration.
@@ -43,6 +53,7 @@ package struct ScheduledFile: Sendable {
     _ definition: ScheduleDefinition, _ configuration: Configuration, handlers: HandlerTable
   ) throws(ConfigurationProblem) {
     rule = definition.rule
+    jobFile = definition.jobFile
     let limit = configuration.spool.maxJobFileSize
     do throws(SystemError) {
       data = try FileDescriptor.open(definition.jobFile).readAll(limit: limit + 1)

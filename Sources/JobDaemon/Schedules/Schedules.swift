@@ -211,6 +211,9 @@ final class Schedules: Sendable {
   /// All schedules, by name.
   var overview: [Timetable.Overview] { state.withLock(\.timetable.overview) }
 
+  /// The schedule of a name, and its job file.
+  func file(of name: String) -> ScheduledFile? { state.withLock { $0.files[name] } }
+
   /// Fires a schedule now, paused or not.
   ///
   /// - Parameter answer: called with the firing.

@@ -106,9 +106,12 @@ enum Submitter {
 
   /// Returns a unique name for a file with jobs that a user submitted over the socket.
   ///
-  /// - Parameter hasLines: true if it has one job on each line.
-  static func fileName(for user: UInt32, hasLines: Bool = false) -> FileName {
-    FileName("\(prefix)\(user)-\(UUID().uuidString)\(hasLines ? ".ndjson" : ending)")
+  /// - Parameters:
+  ///   - tag: a word of the client's, by which it finds its jobs; letters and digits.
+  ///   - hasLines: true if it has one job on each line.
+  static func fileName(for user: UInt32, tag: String? = nil, hasLines: Bool = false) -> FileName {
+    let word = tag.map { $0 + "." } ?? ""
+    return FileName("\(prefix)\(user)-\(word)\(UUID().uuidString)\(hasLines ? ".ndjson" : ending)")
   }
 
   /// Returns the name of the folder in `uploads/` with what came with such a file: `1000-UUID`; nil for other files.

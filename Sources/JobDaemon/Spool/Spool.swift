@@ -173,7 +173,7 @@ final class Spool: Sendable {
 
   /// Writes a job file that came over the socket straight to `cur/`, durably.
   ///
-  /// - Parameter name: from ``Submitter/fileName(for:)``.
+  /// - Parameter name: from ``Submitter/fileName(for:tag:hasLines:)``.
   func store(_ data: Data, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
     do throws(SystemError) { try current.writeDurably(name, data) } catch {
       quota.remove(name)
@@ -290,7 +290,7 @@ extension Spool {
 
   /// Gives what a client has sent its name in `cur/`, durably.
   ///
-  /// - Parameter name: from ``Submitter/fileName(for:hasLines:)``.
+  /// - Parameter name: from ``Submitter/fileName(for:tag:hasLines:)``.
   func store(_ file: SpooledFile, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
     let (status, birthTime) = try file.synchronize()
     try current.rename(file.name, to: name)

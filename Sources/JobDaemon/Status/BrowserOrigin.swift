@@ -7,6 +7,9 @@ enum BrowserOrigin {
   /// What such a page may not read, the browser keeps from it; but a change is made before the browser looks.
   /// - Parameter hosts: the names by which this daemon is known.
   static func refusal(of request: HTTPRequest, hosts: [String]) -> HTTPResponse? {
+    if request.headers.values(of: "Host").count > 1 {
+      return .failure(400, code: "bad-request", message: "a request has one Host header (RFC 9112, 3.2)")
+    }
     // Another site's name can be made to lead to this machine (DNS rebinding), and its pages then are of one site with
     // us; but the browser sends the name that it knows. To the Unix socket it comes by a bridge, such as socat or ssh.
     let host = request.headers["Host"].map(name(ofAuthority:))

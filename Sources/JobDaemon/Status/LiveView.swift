@@ -37,6 +37,7 @@ extension JobReply {
     ending = live?.ending
     progress = live.flatMap { Progress($0) }
     result = JSONValue(stored: withArguments || isShort ? job.result : nil)
+    if !withArguments, state.isFinal { summary = result.flatMap(JobLine.summary(of:)) }
     if withArguments {
       arguments = JSONValue(stored: job.arguments)
       options = Self.options(of: job)

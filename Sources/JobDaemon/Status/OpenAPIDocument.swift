@@ -35,15 +35,32 @@ struct OpenAPIDocument {
         "license": ["name": "Apache 2.0", "identifier": "Apache-2.0"],
       ],
       "servers": [["url": "/"]],
+      // The Unix socket needs no token.
+      "security": [[:], ["token": []]],
       "paths": .object(sorted.reduce(into: JSONObject()) { $0[$1.key] = .object($1.value) }),
       "components": [
         "schemas": .object(
           schemas.definitions.sorted { $0.key < $1.key }.reduce(into: JSONObject()) { $0[$1.key] = $1.value }),
+        "securitySchemes": [
+          "token": [
+            "type": "http", "scheme": "bearer", "description": "A token made by `bobbinctl token`, for clients of TCP",
+          ]
+        ],
+        "parameters": [
+          "IfNoneMatch": Self.parameter(
+            .init(
+              name: "If-None-Match", summary: "The ETag of an earlier reply, which is not sent again if it is the same",
+              schema: ["type": "string"]), in: "header")
+        ],
         "responses": [
+          "Unchanged": [
+            "description": "The reply is the one that the client has, by its ETag.",
+            "headers": ["ETag": ["schema": ["type": "string"]]],
+          ],
           "Refusal": [
             "description": "The request was refused, or it failed; the code says how, the message is for people.",
             "content": ["application/json": ["schema": error]],
-          ]
+          ],
         ],
       ],
     ]
@@ -60,6 +77,7 @@ struct OpenAPIDocument {
       parts.filter { $0.hasPrefix(":") }.map { Self.parameter(ofPath: $0.dropFirst()) }
       + description.query.map { Self.parameter($0, in: "query") }
       + description.headers.map { Self.parameter($0, in: "header") }
+      + (Self.hasTag(route) ? [["$ref": "#/components/parameters/IfNoneMatch"]] : [])
     if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
     if let body = description.body {
       operation["requestBody"] = ["required": .bool(body.isRequired), "content": try content(body.contents)]
@@ -71,12 +89,19 @@ struct OpenAPIDocument {
   private mutating func responses(_ route: Route) throws -> JSONValue {
     var responses: [Int: JSONValue] = [:]
     for status in Self.refusals(of: route) { responses[status] = ["$ref": "#/components/responses/Refusal"] }
+    if Self.hasTag(route) { responses[304] = ["$ref": "#/components/responses/Unchanged"] }
     for status in route.description.statuses {
       var response: JSONObject = ["description": .string(route.description.summary)]
       if !route.description.replies.isEmpty { response["content"] = try content(route.description.replies) }
       responses[status] = .object(response)
     }
     return .object(responses.sorted { $0.key < $1.key }.reduce(into: JSONObject()) { $0[String($1.key)] = $1.value })
+  }
+
+  /// True if its replies have tags: the server gives one to each that is whole in memory.
+  private static func hasTag(_ route: Route) -> Bool {
+    route.method == .get && !route.description.replies.isEmpty
+      && !route.description.replies.contains { $0.mediaType == "text/event-stream" }
   }
 
   /// The statuses with which the server and the service may refuse a request, whatever the route makes of it.

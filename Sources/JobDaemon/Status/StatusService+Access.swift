@@ -15,7 +15,7 @@ extension StatusService {
       let via = client.address == nil ? "unix" : "tcp"
       let role = self.role(of: client)
       let mayChangeOwn = role == .submit && client.token == nil
-      let changes: WhoAmIReply.Changes = role == .control ? .all : mayChangeOwn ? .own : .none
+      let changes = role == .control ? "all" : mayChangeOwn ? "own" : "none"
       return .now(
         Self.json(WhoAmIReply(name: client.name, role: role.rawValue, changes: changes, via: via).json))
     }
@@ -153,6 +153,14 @@ extension HTTPClient {
 
   /// The user or token, for records that outlive its process and its address.
   var shortWords: String { token.map { "the token \($0)" } ?? "user \(name)" }
+
+  /// The same, with the user's name if the user database knows it.
+  var wordsWithName: String {
+    guard token == nil, let user = credentials?.user, let name = (try? UserIdentity(lookingUp: user))?.name else {
+      return shortWords
+    }
+    return "user \(displayName(name)) (\(user))"
+  }
 
   /// The user or token, and where it is, for people.
   var words: String {

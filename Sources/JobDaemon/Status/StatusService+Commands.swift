@@ -85,7 +85,7 @@ extension StatusService {
         .failure(400, code: "bad-request", message: "the body must be an object, not \(value.kindName)"))
     }
     if needsDatabase, let databaseRefusal { return .now(databaseRefusal) }
-    let asker = request.client.shortWords
+    let asker = request.client.wordsWithName
     return .later(within: limit) { responder in
       do throws(JobFileError) { try change(value, asker, responder) } catch {
         _ = responder.respond(.failure(400, code: "bad-request", message: error.description))

@@ -55,9 +55,10 @@ extension StatusService {
     context: isolated ManagedObjectContext
   ) throws -> String {
     switch obstacle {
-    case .held: "it is held; `bobbinctl release` resumes it"
+    case .held: "it is held; `bobbinctl release \(displayName(job.id))` resumes it"
     case .notBefore(let time):
-      "it is not to run before \(Timestamp(Date(timeIntervalSince1970: Double(time) / 1000)).text)"
+      "it is not to run before \(Timestamp(Date(timeIntervalSince1970: Double(time) / 1000)).text), in "
+        + span(max(0, time - Moment.now().wall))
     case .backoff(let time):
       "its last attempt failed, and the next one is in \(span(time))" + (failure.map { ": \($0)" } ?? "")
     case .job(let id): "it waits for the job \"\(try context.job(with: id).id)\", which is not completed"

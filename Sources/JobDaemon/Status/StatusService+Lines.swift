@@ -50,7 +50,9 @@ extension StatusService {
   ) throws {
     var lines = lines
     if let directory = submission.directory { lines = try daemon.resolvingPaths(in: lines, from: directory) }
-    try daemon.intake.accept(lines, submitter: submission.user, needsAll: submission.wait != nil) { [self] result in
+    let name = Submitter.fileName(for: submission.user, tag: submission.tag, hasLines: true)
+    try daemon.intake.accept(lines, as: name, submitter: submission.user, needsAll: submission.wait != nil) {
+      [self] result in
       switch result {
       case .success(let admitted):
         wait(

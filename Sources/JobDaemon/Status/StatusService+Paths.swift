@@ -1,5 +1,6 @@
 import Foundation
 import HTTPService
+import Jobs
 import StatusReplies
 import SystemSupport
 
@@ -25,14 +26,14 @@ extension StatusService {
     let asking = request.client.credentials?.user ?? .max
     let (name, isOwner) = (request.query("user"), isOwner(request.client))
     // A folder of a file system that does not answer must not keep others waiting.
-    return .later(within: .seconds(60)) { responder in
-      self.pathQueues.async { _ = responder.respond(Self.explain(path, to: asking, as: name, isOwner: isOwner)) }
+    return .later(within: .seconds(60)) { [self] responder in
+      pathQueues.async { [self] in _ = responder.respond(explain(path, to: asking, as: name, isOwner: isOwner)) }
     }
   }
 
-  private static func explain(_ path: String, to asking: UInt32, as name: String?, isOwner: Bool) -> HTTPResponse {
+  private func explain(_ path: String, to asking: UInt32, as name: String?, isOwner: Bool) -> HTTPResponse {
     do throws(SystemError) {
-      guard let user = try name.map({ (name) throws(SystemError) in try number(of: name) }) ?? asking else {
+      guard let user = try name.map({ (name) throws(SystemError) in try Self.number(of: name) }) ?? asking else {
         return .failure(400, code: "bad-request", message: "there is no user \(displayName(name ?? ""))")
       }
       guard user == asking || isOwner else {
@@ -41,7 +42,9 @@ extension StatusService {
           hint: "leave the user out to ask for yourself")
       }
       let submitter = try UserIdentity(lookingUp: user)
-      return json(PathAccess(path, submitter).reply(daemon: try UserIdentity.ofThisProcess()).json)
+      let own = OwnFolders(trees: daemon.paths.ownTrees, others: daemon.paths.ownPlaces, storeOf: daemon.coordinator)
+      let access = PathAccess(path, submitter, sparing: own)
+      return Self.json(access.reply(daemon: try UserIdentity.ofThisProcess()).json)
     } catch {
       return .failure(503, code: "users", message: "the user database can't be asked: \(error)")
     }
@@ -57,12 +60,14 @@ extension StatusService {
 private struct PathAccess {
   private let path: String
   private let user: UserIdentity
-  private let isFolder: Bool
+  private let own: OwnFolders
+  /// Nil for what is not there, or can't be reached.
+  private let kind: FileStatus.Kind?
+  private var isFolder: Bool { kind == .directory }
 
-  init(_ path: String, _ user: UserIdentity) {
-    (self.path, self.user) = (path, user)
-    // What can't be reached is taken for a file.
-    isFolder = (try? user.kindOfFile(path)) == .directory
+  init(_ path: String, _ user: UserIdentity, sparing own: OwnFolders) {
+    (self.path, self.user, self.own) = (path, user, own)
+    kind = try? user.kindOfFile(path)
   }
 
   func reply(daemon: UserIdentity) -> ExplainReply {
@@ -85,6 +90,8 @@ private struct PathAccess {
   private func write() throws(PathProblem) {
     let output = isFolder ? path + "/file" : path
     let (folder, _) = try user.openFolder(ofOutput: output)
+    try own.refuse(folder)
+    if let kind, !isFolder, kind != .regular { throw PathProblem("something other than a file is there") }
     do throws(SystemError) { try folder.checkWritable() } catch {
       throw PathProblem(error, writing: output, in: folder.path)
     }

@@ -46,8 +46,10 @@ extension StatusService {
     read(request) { context, daemon in
       let schedules = try daemon.schedules.overview.map { schedule in
         let jobs = try schedule.last.map { firing in try FiringDesk.states(of: firing, in: context) } ?? [:]
+        let file = daemon.schedules.file(of: schedule.name)
         return SchedulesReply.Schedule(
-          name: schedule.name, isPaused: schedule.isPaused, next: schedule.next.map(Timestamp.init(milliseconds:)),
+          name: schedule.name, isPaused: schedule.isPaused, moments: file?.moments, jobFile: file?.jobFile,
+          overlap: file?.rule.overlap.rawValue, next: schedule.next.map(Timestamp.init(milliseconds:)),
           last: (schedule.last?.time).map(Timestamp.init(milliseconds:)), lastFiring: schedule.last?.id,
           refusal: schedule.refusal,
           jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }),

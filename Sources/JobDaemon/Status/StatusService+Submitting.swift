@@ -21,6 +21,8 @@ extension StatusService {
     let directory: String?
     /// The trace that the client is in, for jobs of a document that name none.
     let trace: TraceContext?
+    /// The client's word for it, by which the client finds its jobs.
+    let tag: String?
     /// The client's key, by which a document is known when it comes again.
     let key: String?
 

@@ -234,6 +234,10 @@ package final class StatusService: Sendable {
       return .now(
         .failure(400, code: "bad-request", message: "directory is an absolute path of less than \(PATH_MAX) bytes"))
     }
+    let tag = request.query("tag")
+    if let tag, tag.wholeMatch(of: /[A-Za-z0-9]{1,32}/) == nil {
+      return .now(.failure(400, code: "bad-request", message: "tag is 1 to 32 letters and digits"))
+    }
     let key: String?
     switch Self.key(of: request) {
     case .success(let given): key = given
@@ -256,12 +260,12 @@ package final class StatusService: Sendable {
       return .now(
         .failure(
           413, code: "body-too-large", message: "a job file may have \(limit) bytes",
-          hint: "set [Spool] MaxJobFileSize, or split the file"))
+          hint: "set [Spool] MaxJobFileSize, or send a job on each line as application/x-ndjson, a file *.ndjson"))
     }
     let submission = Submission(
       body: request.body, lines: request.sink as? SpooledFile, form: request.sink as? UploadedForm,
       open: open, client: request.client, wait: wait, directory: directory,
-      trace: TraceContext(headers: request.headers), key: key)
+      trace: TraceContext(headers: request.headers), tag: tag, key: key)
     // The reply has its own deadline; the wait ends before it.
     return .later(within: (wait ?? .zero) + (request.sink == nil && open == nil ? .seconds(60) : Self.linesTimeout)) {
       responder in
@@ -308,7 +312,7 @@ package final class StatusService: Sendable {
       }
       let files = try daemon.accept(
         document, with: inputs, submitter: submission.user, directory: submission.directory,
-        trace: submission.trace, key: key)
+        trace: submission.trace, key: key, tag: submission.tag)
       wait(
         for: files.flatMap(\.objectIDs), in: files, namesKnown: files.contains(where: \.namesKnown), of: submission,
         at: place, responder: responder

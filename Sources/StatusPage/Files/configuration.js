@@ -18,7 +18,7 @@ function render({sections}, _, memory) {
       const settings = section.settings.filter(setting => !isShort || setting.isChanged)
       return settings.length > 0 && card(`[${section.name}]`, {class: 'settings', 'data-key': section.name}, table(section.name, ['Key', 'Value', 'Takes effect'],
         settings.map(setting => ({key: setting.key, cells: [
-          setting.key, h('span.value-text', {class: setting.isChanged ? 'changed' : null}, setting.value === '' ? h('span.none', null, 'none') : h('code', null, setting.value)),
+          setting.key, h('span', {class: setting.isChanged ? 'changed' : null}, setting.value === '' ? h('span.none', null, 'none') : h('code', null, setting.value)),
           h('span', {class: setting.effect === 'reload' ? 'none' : null}, setting.effect),
         ]})), 'grid'))
     })),

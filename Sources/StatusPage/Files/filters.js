@@ -101,10 +101,13 @@ function suggestions(text, values) {
   }
   const part = text.trim().toLowerCase()
   const named = Object.entries(FILTERS)
+  // One name for all arguments, of which those of the jobs in the list are only known once it is typed.
+  if (part !== ARGUMENT) named.push([ARGUMENT, 'what it was given: argument.preset:web'])
   // An argument is also found by its own name.
   if (part) named.push(...Object.keys(values).filter(key => key.startsWith(ARGUMENT)).map(key => [key, 'an argument']))
   const names = named.filter(([key]) => key.startsWith(part) || (key.startsWith(ARGUMENT) && key.slice(ARGUMENT.length).startsWith(part)))
-    .map(([key, hint]) => ({value: `${key}:`, label: `${key}:`, hint, isName: true}))
+    .map(([key, hint]) => key === ARGUMENT
+      ? {value: key, label: `${key}NAME:`, hint, isName: true} : {value: `${key}:`, label: `${key}:`, hint, isName: true})
   if (!part) return names
   const found = Object.entries(values).flatMap(([key, known]) => known.filter(value => value.toLowerCase().includes(part))
     .map(value => ({value: `${key}:${value}`, label: `${key}:${value}`})))

@@ -73,11 +73,13 @@ export function graph({nodes, edges, mayHaveMore}, own) {
   svg('rect', {x: left(node.id), y: top(node.id), width: BOX.width, height: BOX.height, rx: 8, class: `state-${node.state ?? 'unknown'}`}),
   svg('text.name', {x: left(node.id) + 14, y: top(node.id) + 18}, shorten(node.id)),
   svg('text', {x: left(node.id) + 14, y: top(node.id) + 35}, node.state ?? 'not submitted yet')))
-  return [h('div.graph', {tabindex: 0, role: 'region', 'aria-label': 'Jobs that wait for each other'},
+  const region = h('div.graph', {tabindex: 0, role: 'region', 'aria-label': 'Jobs that wait for each other'},
     // Half of a thick line lies outside of its box.
     svg('svg', {width: width + 4, height: height + 4, viewBox: `-2 -2 ${width + 4} ${height + 4}`}, svg('g.edges', {'aria-hidden': 'true'}, lines), boxes),
-    h('p.unseen', null, edges.map(([from, to]) => `${to} waits for ${from}. `))),
-  mayHaveMore && h('p.hint', null, 'There may be more jobs that wait for each other than these.')]
+    h('p.unseen', null, edges.map(([from, to]) => `${to} waits for ${from}. `)))
+  // Only the first drawing is itself shown: later ones change it, and leave it where the reader has scrolled it.
+  queueMicrotask(() => { if (region.isConnected) region.scrollLeft = left(own) - (region.clientWidth - BOX.width) / 2 })
+  return [region, mayHaveMore && h('p.hint', null, 'There may be more jobs that wait for each other than these.')]
 }
 
 const shorten = id => id.length > 23 ? `${id.slice(0, 11)}…${id.slice(-11)}` : id

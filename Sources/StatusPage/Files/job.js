@@ -6,7 +6,7 @@ import {link, reload} from './app.js'
 import {h} from './dom.js'
 import * as format from './format.js'
 import {graph, relatives} from './graph.js'
-import {button, card, empty, facts, heading, json, problem, progress, stateBadge, table, time, UNFINISHED} from './parts.js'
+import {button, card, empty, facts, FINAL, heading, json, problem, progress, stateBadge, table, time, UNFINISHED} from './parts.js'
 import {keptPictures, pictureCard} from './pictures.js'
 
 const REJECTS = 100
@@ -28,7 +28,19 @@ async function load({parts: [id]}, memory) {
 const rejectsOf = (job, memory) => get(pathOf('jobs', job.id, 'rejects'), {limit: memory.rejects ?? REJECTS})
   .catch(error => { if (error.status === 403) return null; else throw error })
 
+/** What an error says of the log, which is shown in full. */
+const LOG_END = '; its log ends: '
+
+/** The attempts, with errors that are said nowhere else: the last one stands at the top of the page. */
+function untold(attempts, job) {
+  const last = job.error ? attempts.findLast(attempt => attempt.error === job.error) : null
+  return attempts.map(attempt => ({...attempt,
+    error: attempt === last ? null : attempt.log || attempt.evidence?.logTail ? attempt.error?.split(LOG_END)[0] : attempt.error}))
+}
+
 function render({job, why, attempts, rejects, kin, kept}, _, memory) {
+  const told = untold(attempts, job)
+  const haveLogs = attempts.some(attempt => attempt.log || attempt.evidence)
   return [
     heading(h('span', null, h('span.mono', null, job.id), ' ', stateBadge(job.state)),
       ...commandButtons([job.state], () => ({ids: [job.id]}), {submitter: job.submitter})),
@@ -38,9 +50,9 @@ function render({job, why, attempts, rejects, kin, kept}, _, memory) {
     why?.reasons.map(reason => job.error && reason.includes(job.error) ? problem(reason) : h('p.reason', null, reason)),
     job.state === 'running' && progress(job),
     (kin.nodes.length > 1 || kin.mayHaveMore) && card('Waits for, and is waited for', null, graph(kin, job.id)),
-    h('div.columns', null, about(job), card('Timeline', null, timeline(job, attempts))),
+    h('div.columns', null, about(job), card('Timeline', null, timeline(job, told, !haveLogs))),
     pictureCard(kept),
-    attempts.some(attempt => attempt.log || attempt.evidence) && card('Log', null, attempts.map(log)),
+    haveLogs && card('Log', null, told.map(log)),
     h('div.columns', null,
       card('Arguments', null, json(job.arguments ?? {}), job.options && [h('h3', null, 'Options'), json(job.options)]),
       job.result !== null && job.result !== undefined && card('Result', null, json(job.result))),
@@ -57,18 +69,19 @@ const about = job => card('About', null, facts([
   ['Attempt', job.attempt ? `${job.attempt} of ${job.maxAttempts}` : `none yet of ${job.maxAttempts}`],
   ['Submitted by', h('a', {href: link('jobs', [], {submitter: job.submitter})}, `user ${job.submitter}`)],
   ['Job file', job.file && h('code', null, job.file)],
-  ['On disk', job.durable ? 'yes' : 'not yet'],
+  // A job that is not over is not lost, whatever of it is on disk.
+  ['On disk', FINAL.includes(job.state) ? job.durable ? 'yes' : 'not yet' : null],
   ['Host', job.host],
   ['Trace', job.traceparent && h('code', null, job.traceparent)],
 ]))
 
-/** What happened when, the first thing first. */
-function timeline(job, attempts) {
+/** What happened when, the first thing first; with the errors of attempts where no log tells them. */
+function timeline(job, attempts, tellsErrors) {
   const events = [{at: job.createdAt, text: 'accepted', class: 'state-available'}]
   for (const attempt of attempts) {
     // When it began follows from how long it took.
     events.push(attempt.finishedAt ? {
-      at: attempt.finishedAt, class: `state-${attempt.outcome}`, more: attempt.error,
+      at: attempt.finishedAt, class: `state-${attempt.outcome}`, more: tellsErrors && attempt.error,
       text: `attempt ${attempt.number}: ${attempt.outcome} after ${format.duration(format.secondsBetween(attempt.startedAt, attempt.finishedAt))}`,
     } : {at: attempt.startedAt, text: `attempt ${attempt.number} began`, class: 'state-running'})
   }

@@ -21,7 +21,7 @@ async function load({parameters}, memory, isShown) {
   const [reply, counts] = await Promise.all([
     page(asked, isShown), isRead ? {} : get('/v1/jobs', {...query({...parameters, state: ''}), counts: 'true', limit: 1}),
   ])
-  return {...reply, counts: counts.counts ?? null, countsAtLeast: counts.countsAtLeast}
+  return {...reply, ...exactly(reply, counts, parameters), counts: counts.counts ?? null, countsAtLeast: counts.countsAtLeast}
 }
 
 /**
@@ -42,6 +42,12 @@ async function page(asked, isShown) {
     return {jobs, next: cursor, total: isAll ? jobs.length : Math.max(reply.count, jobs.length), atLeast: reply.atLeast && !isAll}
   }
 }
+
+/** The number of jobs as the counts have it, where a page only tells that they are no less; nothing where the counts don't know either. */
+const exactly = ({atLeast}, {counts, countsAtLeast}, {state}) => atLeast && counts && !countsAtLeast
+  ? {total: sum(counts, state ? state.split(',') : undefined), atLeast: false} : {}
+
+const sum = (counts, states = Object.keys(counts)) => states.reduce((total, state) => total + (counts[state] ?? 0), 0)
 
 function render({jobs, total, atLeast, next, counts, countsAtLeast}, {parameters}, memory) {
   memory.selected ??= new Set()
@@ -76,8 +82,7 @@ function tabs(parameters, counts, isAtLeast) {
     href: link('jobs', [], {...parameters, state, page: ''}), class: state ? `state-${state}` : null,
     'aria-current': (state ? chosen.has(state) : !chosen.size) ? 'true' : null,
   }, label, ' ', counts && h('span.number', null, isAtLeast && h('abbr', {title: 'at least'}, '≥ '), format.short(number))))
-  const all = Object.values(counts ?? {}).reduce((sum, number) => sum + number, 0)
-  return h('nav.tabs', {'aria-label': 'States'}, h('ul', null, tab('all', '', all),
+  return h('nav.tabs', {'aria-label': 'States'}, h('ul', null, tab('all', '', sum(counts ?? {})),
     STATES.filter(state => !counts || counts[state] || chosen.has(state)).map(state => tab(state, state, counts?.[state] ?? 0))))
 }
 

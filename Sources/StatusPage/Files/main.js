@@ -42,16 +42,22 @@ async function navigate() {
   shown = view
   drawNavigation()
   document.title = [...place.parts, entry.title, 'Bobbin'].join(' · ')
+  if (!isSame) showTab()
   if (!isSame && before) {
     main.replaceChildren(empty('Loading …'))
-    // On a narrow page the views are in a line that scrolls.
-    const views = document.getElementById('views')
-    const current = views.querySelector('[aria-current]')
-    if (current) views.scrollLeft = current.offsetLeft - (views.clientWidth - current.offsetWidth) / 2
     scrollTo(0, 0)
     main.focus({preventScroll: true})
   }
   await view.pace.now()
+  // What is shown then may need a scroll bar, which takes some of the width.
+  if (!isSame && view === shown) showTab()
+}
+
+/** Brings the view's name into sight: on a narrow page the views are in a line that scrolls. */
+function showTab() {
+  const views = document.getElementById('views')
+  const current = views.querySelector('[aria-current]')
+  if (current) views.scrollLeft = current.offsetLeft - (views.clientWidth - current.offsetWidth) / 2
 }
 
 /** Loads the module of a view if it is not there yet, then its data, and draws it; what arrives when another one is shown is dropped. */

@@ -9,16 +9,14 @@ import * as format from './format.js'
 import {card, control, empty, facts, FINAL, heading, jobCell, named, outcome, problem, table, UNFINISHED} from './parts.js'
 import {history, SPANS} from './samples.js'
 
-/** False once the daemon has said that it is in no fleet, which only a restart changes. */
-let isInFleet = true
+/** True of a host of a fleet, whose store has a URL; that of any other daemon has a path. */
+const isInFleet = status => !status.store.startsWith('/')
 
 async function load({parameters}) {
   const span = SPANS[parameters.span] ? parameters.span : 'hour'
-  const [status, running, fleet] = await Promise.all([
-    get('/v1/status'), get('/v1/jobs', {state: 'running', limit: 50}), isInFleet ? find('/v1/fleet') : null,
-  ])
-  isInFleet = fleet !== null
-  return {status, running: running.jobs, fleet, span, samples: await history(span, status)}
+  const [status, running] = await Promise.all([get('/v1/status'), get('/v1/jobs', {state: 'running', limit: 50})])
+  const [fleet, samples] = await Promise.all([isInFleet(status) ? find('/v1/fleet') : null, history(span, status)])
+  return {status, running: running.jobs, fleet, span, samples}
 }
 
 function render({status, running, fleet, span, samples}) {

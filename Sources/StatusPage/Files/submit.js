@@ -55,7 +55,9 @@ function group(schema, path) {
 
 function field(name, schema, id, isRequired) {
   const title = h('span', null, name, isRequired && h('span.required', {'aria-hidden': 'true'}, ' *'))
-  const hint = schema.description && h('span.hint', {id: `${id}-hint`}, schema.description)
+  const isLines = schema.type === 'array' && schema.items?.type === 'string'
+  const description = [schema.description, isLines && 'One on each line.'].filter(Boolean).join(' ')
+  const hint = description ? h('span.hint', {id: `${id}-hint`}, description) : null
   const common = {id, 'data-name': name, required: isRequired, 'aria-describedby': hint ? `${id}-hint` : null}
   if (schema.type === 'boolean') {
     const choice = h('select', {...common, 'data-kind': 'boolean'}, h('option', {value: ''}, 'as usual'),
@@ -79,6 +81,7 @@ function field(name, schema, id, isRequired) {
       placeholder: schema.format === 'path' ? '/path/of/a/file' : null,
     }), hint)
   }
+  if (isLines) return h('label.field', {for: id}, title, h('textarea', {...common, 'data-kind': 'lines', rows: 2, spellcheck: 'false'}), hint)
   return h('label.field', {for: id}, title, h('textarea', {
     ...common, 'data-kind': 'json', rows: 2, placeholder: schema.type === 'array' ? '[ ]' : schema.type === 'object' ? '{ }' : 'JSON',
   }), hint)
@@ -98,12 +101,20 @@ function list(name, schema, id, isRequired) {
   return h('div.field', null, h('span', null, name), items, h('div', null, button(`Add to ${name}`, add)))
 }
 
-const settings = () => h('details', null, h('summary', null, 'More about the job'),
-  [['id', 'ID', 'One that the daemon has seen runs once.'], ['queue', 'Queue', ''], ['batch', 'Batch', ''], ['delay', 'Delay', 'Such as 30min or 2h.']]
-    .map(([key, title, hint]) => h('label.field', {for: `job-${key}`}, h('span', null, title),
-      h('input', {id: `job-${key}`, type: 'text', 'data-setting': key}), hint && h('span.hint', null, hint))),
-  h('label.field', {for: 'job-priority'}, h('span', null, 'Priority, -100 to 100'),
-    h('input', {id: 'job-priority', type: 'number', min: -100, max: 100, 'data-setting': 'priority'})))
+/** What else a job file may say, as a schema; Documentation/JobFile.md has all of it. */
+const SETTINGS = {properties: {
+  id: {type: 'string', description: 'One that the daemon has seen runs once.'},
+  queue: {type: 'string'},
+  batch: {type: 'string'},
+  priority: {type: 'integer', minimum: -100, maximum: 100, description: 'From -100 to 100; higher goes first.'},
+  delay: {type: 'string', description: 'Such as 30min or 2h.'},
+  timeout: {type: 'string', description: 'Such as 30s or 2min: an attempt that works for longer has failed.'},
+  maxAttempts: {type: 'integer', minimum: 1, maximum: 1000, description: 'How often it may be started, from 1 to 1000.'},
+  unique: {type: 'string', description: 'It is cancelled at once if an unfinished job has the same text.'},
+  after: {type: 'array', items: {type: 'string'}, description: 'Jobs by ID: it starts when all of them are completed, and is cancelled if one fails.'},
+}}
+
+const settings = () => h('details', {'data-settings': true}, h('summary', null, 'More about the job'), group(SETTINGS, 'job'))
 
 /** The value of a group of fields; what was left empty is left out. */
 function read(element) {
@@ -113,7 +124,7 @@ function read(element) {
     const found = one.dataset.kind === 'list'
       ? [...one.children].map(item => read(item.querySelector('[data-group]')))
       : single(one)
-    if (found !== undefined && !(Array.isArray(found) && one.dataset.kind === 'list' && !found.length)) value[one.dataset.name] = found
+    if (found !== undefined && !(Array.isArray(found) && one.dataset.kind !== 'json' && !found.length)) value[one.dataset.name] = found
   }
   return value
 }
@@ -124,6 +135,7 @@ function single(input) {
     case 'boolean': return input.value === 'true'
     case 'number': return exact(Number(input.value), input.value)
     case 'json': return parsed(input)
+    case 'lines': return input.value.split('\n').map(line => line.trim()).filter(Boolean)
     default: return input.value
   }
 }
@@ -143,10 +155,9 @@ async function submit(form, type, memory) {
   redraw()
   try {
     const raw = form.querySelector('#raw')
-    const fields = form.querySelector('[data-group]')
-    const job = {type: type.name, arguments: raw ? parsed(raw) : fields ? read(fields) : {}}
-    for (const input of form.querySelectorAll('[data-setting]')) {
-      if (input.value) job[input.dataset.setting] = input.type === 'number' ? Number(input.value) : input.value
+    const fields = form.querySelector('fieldset > [data-group]')
+    const job = {
+      ...read(form.querySelector('[data-settings] > [data-group]')), type: type.name, arguments: raw ? parsed(raw) : fields ? read(fields) : {},
     }
     const {jobs} = await post('/v1/jobs', job)
     memory.isSending = false
