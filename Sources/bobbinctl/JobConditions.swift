@@ -79,7 +79,7 @@ extension ParsedArguments {
   fileprivate mutating func moment(_ name: String) -> String? {
     guard let text = self[name] else { return nil }
     if let date = TimeText().moment(text) { return Timestamp(date).text }
-    addProblem("\(name) takes a time such as 2026-11-21, \"2026-11-21 10:00\" or 2h, not \"\(text)\"")
+    addProblem("\(name) takes a time such as 2026-11-21, \"2026-11-21 10:00\", yesterday or 2h, not \"\(text)\"")
     return nil
   }
 

@@ -7,7 +7,7 @@ import TextSupport
 /// `bobbinctl list`: the jobs as a table.
 struct ListCommand: Subcommand {
   static let name = "list"
-  static let usage = "list [CONDITION...] [--oldest] [--limit N] [--after CURSOR] [--count] [--json]"
+  static let usage = "list [CONDITION...] [--oldest] [--limit N] [--offset N | --after CURSOR] [--count] [--json]"
   static let summary = "List jobs, newest first"
   static let details = """
     On a terminal the table is cut to its width; redirected, it is complete. "computed" jobs are completed, but their
@@ -23,6 +23,7 @@ struct ListCommand: Subcommand {
     JobConditions.options + [
       Option("--oldest", .none, help: "List the oldest first"),
       Option("--limit", .required("N"), help: "At most N jobs, 1 to 10000 (default: 100)"),
+      Option("--offset", .required("N"), help: "Leave out the first N; of very many, --after is quicker"),
       Option("--after", .required("CURSOR"), help: "Go on where another list has ended"),
       Option("--count", .none, help: "Print only how many there are"),
     ]
@@ -31,6 +32,7 @@ struct ListCommand: Subcommand {
   private let order: [URLQueryItem]
   private let limit: Int?
   private let cursor: String?
+  private let offset: Int
   private let onlyCounts: Bool
 
   init(_ arguments: inout ParsedArguments) {
@@ -40,14 +42,25 @@ struct ListCommand: Subcommand {
     onlyCounts = arguments.has("--count")
     limit = arguments.number("--limit", in: 1...10_000)
     cursor = arguments["--after"]
-    if onlyCounts, limit != nil || cursor != nil || !order.isEmpty {
-      arguments.addProblem("--count counts all jobs; leave out --oldest, --limit and --after")
+    offset = arguments.number("--offset", in: 0...1_000_000) ?? 0
+    if onlyCounts, limit != nil || cursor != nil || offset > 0 || !order.isEmpty {
+      arguments.addProblem("--count counts all jobs; leave out --oldest, --limit, --offset and --after")
+    }
+    if offset > 0, cursor != nil {
+      arguments.addProblem("--offset and --after both say where to begin; give one of them")
+    }
+    if offset > 0, arguments.has("--json") {
+      arguments.addProblem("--offset is for people; with --json go on with --after and the \"next\" of a reply")
     }
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
     if onlyCounts { return try count(session) }
-    let reply = try page(behind: cursor, limit: limit, session)
+    guard let start = try start(session) else {
+      session.output.note("there are no more than \(offset) such jobs")
+      return .success
+    }
+    let reply = try page(behind: start.cursor, limit: limit, session)
     if session.printsJSON { return .success }
     var list = try reply.decoded(as: JobsReply.self)
     var jobs = list.jobs
@@ -63,11 +76,26 @@ struct ListCommand: Subcommand {
     }
     try session.output.write(JobTable.make(jobs, TimeText()))
     if let next = list.next {
-      let all = cursor == nil ? list.count.map { " of \($0)\(list.atLeast == true ? " or more" : "")" } ?? "" : ""
+      let all = start.cursor == nil ? list.count.map { " of \($0)\(list.atLeast == true ? " or more" : "")" } ?? "" : ""
       session.output.note("\(jobs.count)\(all) jobs shown; --limit shows more, --after \(next) the next")
     }
     return .success
   }
+
+  /// The place where the list begins; nil if it would be behind the last job.
+  private func start(_ session: Session) throws(ToolError) -> Start? {
+    if offset == 0 { return Start(cursor: cursor) }
+    var (place, left): (String?, Int) = (nil, offset)
+    while left > 0 {
+      let list = try page(behind: place, limit: min(left, 10_000), session).decoded(as: JobsReply.self)
+      guard let next = list.next else { return nil }
+      place = next
+      left -= list.jobs.count
+    }
+    return Start(cursor: place)
+  }
+
+  private struct Start { let cursor: String? }
 
   private func page(behind cursor: String?, limit: Int?, _ session: Session) throws(ToolError) -> Reply {
     let window = [("limit", limit.map(String.init)), ("cursor", cursor)]

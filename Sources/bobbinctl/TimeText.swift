@@ -33,7 +33,12 @@ struct TimeText {
 
   /// The moment that people write as a local day or minute, by ISO 8601, or as how long ago it was; nil for other text.
   func moment(_ text: String) -> Date? {
-    if let span = TimeSpan.parse(text) { return now - span / .seconds(1) }
+    let past = text.hasSuffix(" ago") ? String(text.dropLast(4)) : text
+    if let span = TimeSpan.parse(past) { return now - span / .seconds(1) }
+    if let day = Self.days[text] {
+      return Calendar.current.date(byAdding: .day, value: day, to: Calendar.current.startOfDay(for: now))
+    }
+    if text == "now" { return now }
     let form = /(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?/
     guard let parts = text.wholeMatch(of: form)?.output else { return Timestamp(text: text).date }
     let numbers = [parts.1, parts.2, parts.3, parts.4 ?? "", parts.5 ?? "", parts.6 ?? ""].map { Int32($0) ?? 0 }
@@ -47,6 +52,9 @@ struct TimeText {
     guard fields.tm_mon == numbers[1] - 1, fields.tm_mday == numbers[2] else { return nil }
     return Date(timeIntervalSince1970: Double(seconds))
   }
+
+  /// Words for the beginnings of days, as systemd.time(7) has them, by how far they are from today.
+  private static let days = ["yesterday": -1, "today": 0, "tomorrow": 1]
 
   /// One unit only.
   static func coarse(_ seconds: Double) -> String {

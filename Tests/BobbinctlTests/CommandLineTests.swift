@@ -71,8 +71,8 @@ struct CommandLineTests {
       (
         ["list", "--since", "soon", "--count", "--limit=3"],
         [
-          #"--since takes a time such as 2026-11-21, "2026-11-21 10:00" or 2h, not "soon""#,
-          "--count counts all jobs; leave out --oldest, --limit and --after",
+          #"--since takes a time such as 2026-11-21, "2026-11-21 10:00", yesterday or 2h, not "soon""#,
+          "--count counts all jobs; leave out --oldest, --limit, --offset and --after",
         ]
       ),
       (["submit", "--wait=", "-"], ["a value is missing after --wait="]),

@@ -90,6 +90,31 @@ struct ListTests {
     #expect(daemon.requests == ["GET /v1/jobs?state=held,waiting&limit=1&counts=true"])
   }
 
+  @Test("--offset leaves out the first jobs, however many a reply has, and tells if there are no more")
+  func offset() async throws {
+    let daemon = try TestDaemon { request in
+      let reply =
+        switch request.query("cursor") {
+        case nil: #"{"jobs":[\#(SampleReplies.job("a")),\#(SampleReplies.job("b"))],"next":"two","count":4}"#
+        case "two": #"{"jobs":[\#(SampleReplies.job("c"))],"next":"three","count":4}"#
+        default: #"{"jobs":[\#(SampleReplies.job("d"))],"next":null,"count":4}"#
+        }
+      return .now(.json(data: Data(reply.utf8)))
+    }
+    let run = try await daemon.run("list", "--offset=3")
+    #expect(run.lines.count == 2 && run.lines[1].hasPrefix("d "), "\(run.lines)")
+    #expect(
+      daemon.requests == [
+        "GET /v1/jobs?limit=3", "GET /v1/jobs?limit=1&cursor=two", "GET /v1/jobs?cursor=three",
+      ])
+    let beyond = try await daemon.run("list", "--offset=9")
+    #expect(
+      beyond.code == 0 && beyond.output == "" && beyond.errors == "bobbinctl: there are no more than 9 such jobs\n")
+    for other in ["--count", "--json", "--after=x"] {
+      #expect(try await daemon.run("list", "--offset=3", other).code == 64, "\(other)")
+    }
+  }
+
   @Test("No jobs is no error, and nothing on standard output")
   func none() async throws {
     let run = try await TestDaemon(SampleReplies.jobs(total: 0)).run("list")

@@ -23,7 +23,8 @@ struct TimeTextTests {
     "Moments are read as local days and minutes, by ISO 8601, and as how long ago they were",
     arguments: [
       ("2h", -7_200.0), ("1d 12h", -129_600), ("2026-01-01T00:00:00Z", 0), ("2026-01-01T01:00:00.5+01:00", 0.5),
-      ("2026-04-31", nil), ("2026-13-01", nil), ("tomorrow", nil), ("", nil), ("2026-01-01 10:00x", nil),
+      ("2h ago", -7_200), ("now", 0),
+      ("2026-04-31", nil), ("2026-13-01", nil), ("someday", nil), ("", nil), ("2026-01-01 10:00x", nil),
     ] as [(String, Double?)])
   func moments(text: String, seconds: Double?) {
     let now = Date(timeIntervalSince1970: 1_767_225_600)
@@ -32,6 +33,9 @@ struct TimeTextTests {
 
   @Test("A local day or minute is what the calendar of this time zone says")
   func localMoments() throws {
+    let midnights = ["yesterday", "today", "tomorrow"].compactMap { TimeText().moment($0) }
+    #expect(midnights.count == 3 && midnights[1] == Calendar.current.startOfDay(for: Date()))
+    #expect(midnights.allSatisfy { Calendar.current.startOfDay(for: $0) == $0 } && midnights == midnights.sorted())
     for (text, hour, minute) in [("2026-07-01", 0, 0), ("2026-07-01 10:30", 10, 30), ("2026-01-01T23:59", 23, 59)] {
       let date = try #require(TimeText().moment(text))
       let parts = Calendar(identifier: .gregorian).dateComponents([.day, .hour, .minute, .second], from: date)

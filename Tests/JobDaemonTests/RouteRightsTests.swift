@@ -87,6 +87,20 @@ struct RouteRightsTests {
   }
 
   @Test(
+    "A request with two Host headers is refused, whichever of them is right", arguments: ["localhost", "evil.example"])
+  func twoHosts(first: String) throws {
+    let router = try Self.router(.everyone, Self.memberGroup, in: try TemporaryDirectory())
+    var headers: HTTPHeaders = ["Host": first]
+    headers.add("Host", first == "localhost" ? "evil.example" : "localhost")
+    let request = HTTPRequest(
+      method: .get, target: try #require(HTTPTarget("/v1/status")), headers: headers,
+      client: HTTPClient(Peer.root.credentials))
+    var status: Int?
+    if case .now(let response) = router.reply(to: request) { status = response.status }
+    #expect(status == 400)
+  }
+
+  @Test(
     "Every route asks clients of TCP for a token, and for its role, whoever its user is", arguments: AccessRole.allCases
   )
   func tokens(role: AccessRole) throws {

@@ -32,6 +32,42 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
+    @Test("Who waits for a submission counts its own jobs alone, and is told what came of them, rejects included")
+    func waiting() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes)
+      let gate = root.directory.path("gate")
+      try #require(mkfifo(gate, 0o600) == 0)
+      try root.write(
+        "[Handler]\nType=slow\nExecStart=/bin/sh -c \"read line < \(gate)\"\n", to: root.paths.handlers + "/slow.conf")
+      let daemon = try await DaemonProcess.ready(root)
+      try root.write(#"{"type": "slow", "id": "long"}"#, to: root.directory.path("long.json"))
+      async let waiter = daemon.tool("submit", "--wait=60", root.directory.path("long.json"))
+      let number = try await onThread { try FileDescriptor.open(gate, .writing).relinquish() }
+      let opened = FileDescriptor(owning: number)
+      // The same user submits others.
+      for id in ["a", "b"] { _ = try await daemon.submit(#"{"type": "noop", "id": "\#(id)"}"#) }
+      let file = try await daemon.get("/v1/jobs/long")["file"]?.string ?? ""
+      let tag = try #require(file.firstMatch(of: /^submitted-\d+-([0-9A-F]{32})\./)?.1, "\(file)")
+      let own = try await daemon.request(
+        "GET", "/v1/jobs", query: ["text": String(tag), "counts": "true"]
+      ).body
+      #expect(own["counts"] == .object(["running": 1]), "\(own)")
+      try opened.writeAll(Data("go\n".utf8))
+      #expect(try await waiter.code == 0)
+      // What came of an import is no secret.
+      try root.payload("bad.csv", "job,number\na,1\nb,x\nc,3\n")
+      try root.write(
+        TestModel.importJob("rows", root.paths.payload + "/bad.csv").replacing(
+          "\"input\"", with: "\"maxRejects\": 5, \"input\""),
+        to: root.directory.path("rows.json"))
+      let told = try await daemon.tool("submit", "--wait=60", root.directory.path("rows.json"))
+      #expect(told.output.contains("inserted 2") && told.output.contains("rejects 1"), "\(told.output)")
+      #expect(try await daemon.tool("list", "--type", "import").output.contains("rejects 1"))
+      #expect(
+        try await daemon.request("POST", "/v1/jobs", query: ["tag": "a-b"], body: #"{"type": "noop"}"#).status == 400)
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     @Test("An import tells the bytes of both its passes, their rates and times left, and nothing when it is over")
     func importing() async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n[Import]\nChunkRows=500\n")
