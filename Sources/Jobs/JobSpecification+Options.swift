@@ -5,6 +5,13 @@ extension JobSpecification {
   /// Those among ``options`` that no file can have.
   package static let ownKeys = ["madeOf", "replacements", "earlierAttempts"]
 
+  /// The ``options`` as its file gives them, where ``maxAttempts`` is what its type has come to.
+  package var optionsOfFile: String? {
+    var specification = self
+    specification.maxAttempts = ownMaxAttempts
+    return specification.options
+  }
+
   /// The keys of a job file that the job's record keeps as text, beside its attributes; nil if there are none.
   package var options: String? {
     var object: JSONObject = [:]

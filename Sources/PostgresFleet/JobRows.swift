@@ -68,7 +68,7 @@ struct JobRows: Sendable {
       for (place, number) in numbers.enumerated() { integers[place].append(number) }
       let values = [
         job.name, specification.type, specification.queue, job.state.rawValue, specification.arguments.serialized(),
-        job.file, specification.batch, specification.options, job.place, job.spool,
+        job.file, specification.batch, specification.optionsOfFile, job.place, job.spool,
       ]
       for (place, value) in values.enumerated() {
         if let value { texts[place].append(value) } else { texts[place].appendNull() }

@@ -295,6 +295,11 @@ extension SystemTests {
       try root.drop(#"{"type": "fail", "id": "f", "maxAttempts": 4, \#(backoff)}"#, as: "fail.json")
       try await daemon.waitUntilSpoolIsEmpty()
       #expect(try database.run(#"SELECT state || attempt FROM bobbin."Job""#) == "discarded4")
+      // What its file says is told, and not what its type has come to.
+      #expect(try await daemon.get("/v1/jobs/f")["options"]?["maxAttempts"] == 4)
+      _ = try await daemon.submit(#"{"type": "noop", "id": "plain"}"#)
+      let plain = try await daemon.get("/v1/jobs/plain")
+      #expect(plain["maxAttempts"]?.integer ?? 0 > 4 && plain["options"]?.object == nil, "\(plain)")
       _ = try await daemon.stop()
     }
 

@@ -241,7 +241,7 @@ final class FleetAdmission: Sendable {
       objectID: objectID, state: .available, failure: nil,
       origin: KnownJobs.Origin(
         submitter: new.submitter, type: job.type, arguments: job.arguments.serialized()),
-      file: new.file, spool: membership.spool, options: specification.options)
+      file: new.file, spool: membership.spool, options: specification.optionsOfFile)
     expect(objectID, job, in: &admitted, round: &round)
   }
 
