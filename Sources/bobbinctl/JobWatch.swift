@@ -104,18 +104,21 @@ struct JobWatch {
 enum RunningLines {
   /// - Parameter width: The terminal's; of what is too wide, first names lose their middle, then lines their end.
   static func text(_ jobs: [JobReply], width: Int?, _ times: TimeText) -> [String] {
-    let bar = width.map { $0 >= 80 ? 20 : $0 >= 60 ? 10 : 5 } ?? 20
     let names = jobs.map { displayName($0.id) }
     let paces = jobs.map { singleLine(pace(of: $0, times)) }
-    let longestName = names.map(\.count).max() ?? 0
-    // What one looks for is how far it is.
-    let wanted = bar + 3 + (paces.map(\.count).max() ?? 0)
-    let nameWidth = min(longestName, width.map { max($0 / 4, $0 - wanted) } ?? longestName)
+    let (longestName, longestPace) = (names.map(\.count).max() ?? 0, paces.map(\.count).max() ?? 0)
+    let leastName = 8
+    // What one looks for is how far it is: that is told in words where there is no room for a bar.
+    let bar = width.map { $0 >= 80 ? 20 : $0 >= 60 ? 10 : leastName + 8 + longestPace <= $0 ? 5 : 0 } ?? 20
+    let wanted = (bar == 0 ? 2 : bar + 3) + longestPace
+    let nameWidth = min(longestName, width.map { max(min($0 / 4, leastName), $0 - wanted) } ?? longestName)
     return zip(jobs, zip(names, paces)).map { job, texts in
       let name = texts.0.cutInMiddle(to: nameWidth).padded(to: nameWidth)
       let amount = job.progress?.amountText.map { ", " + singleLine($0) } ?? ""
-      let line = "\(name)  \(Self.bar(job.progress?.fraction, width: bar)) \(texts.1)\(amount)"
-      return width.map { String(line.prefix($0)) } ?? line
+      let start = "\(name)  " + (bar == 0 ? "" : Self.bar(job.progress?.fraction, width: bar) + " ")
+      let line = start + texts.1 + amount
+      guard let width, line.count > width else { return line }
+      return String((start + texts.1).prefix(width))
     }
   }
 

@@ -155,6 +155,9 @@ struct WatchTests {
       #expect(lines.allSatisfy { $0.count <= width })
       if width >= 40 { #expect(lines.allSatisfy { $0.contains("█") && $0.contains("40 %, 2 MB/s, 30 s") }, "\(lines)") }
     }
+    // Where there is no room for a bar, rate and time are what is wanted.
+    let least = RunningLines.text(jobs, width: 34, TimeText())
+    #expect(least.allSatisfy { $0.hasSuffix("40 %, 2 MB/s, 30 s left") && !$0.contains("█") }, "\(least)")
     let narrow = RunningLines.text(jobs, width: 60, TimeText())
     #expect(
       narrow == [
