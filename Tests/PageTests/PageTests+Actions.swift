@@ -138,6 +138,33 @@ extension PageTests {
     try await visit.end()
   }
 
+  @Test("A job's arguments are edited in a dialog, which keeps what was typed if the daemon refuses it")
+  func editing() async throws {
+    try root.write(
+      "[Handler]\nType=print\nExecStart=/bin/cat\nOptionalArguments=pages:integer\n",
+      to: root.paths.handlers + "/print.conf")
+    let visit = try await browse("jobs/paper")
+    let (daemon, browser) = (visit.daemon, visit.browser)
+    _ = try await daemon.request(
+      "POST", "/v1/jobs", body: #"{"type": "print", "id": "paper", "delay": "1h", "arguments": {"pages": 7}}"#)
+    try await browser.wait(for: "document.querySelector('h1 .state-scheduled')")
+    try await browser.click("main button[data-command=edit]")
+    try await browser.wait(for: "document.activeElement.closest('dialog')")
+    for (text, reason) in [(#"{"pages": "#, "JSON"), (#"{"pages": "many"}"#, "pages")] {
+      try await browser.run("document.getElementById('arguments').value = \(Browser.literal(text))")
+      try await browser.click(button: "Save", in: "dialog")
+      try await browser.wait(
+        for: "document.querySelector('dialog [role=alert]').textContent.includes(\(Browser.literal(reason)))")
+      #expect(try await browser.run("return document.getElementById('arguments').value").string == text)
+    }
+    try await browser.run(#"document.getElementById('arguments').value = '{"pages": 8}'"#)
+    try await browser.click(button: "Save", in: "dialog")
+    try await browser.wait(forText: "paper has other arguments now")
+    #expect(try await daemon.get("/v1/jobs/paper")["arguments"] == .object(["pages": 8]))
+    try await browser.wait(for: "[...document.querySelectorAll('pre.code')].some(one => one.textContent.includes('8'))")
+    try await visit.end()
+  }
+
   @Test("Every action is reached by the tabulator, and done and agreed to by Enter")
   func actionsByKeyboard() async throws {
     let visit = try await browse("overview")
@@ -171,6 +198,10 @@ extension PageTests {
       try await press(name)
     }
     try await visit.go("schedules")
+    let schedule = try await daemon.get("/v1/schedules")["schedules"]?.array?.first
+    for key in ["moments", "overlap", "jobFile"] {
+      try await browser.wait(forText: try #require(schedule?[key]?.string, "\(key)"))
+    }
     for name in ["Run tick now", "Pause tick", "Resume tick"] { try await press(name) }
     try await browser.wait(forText: "tick is resumed")
     try await visit.go("jobs/later")

@@ -124,6 +124,10 @@ extension PageTests {
     try await browser.wait(forText: "3 jobs of 4 left")
     try root.payload("go", "")
     try await browser.wait(forText: "All 4 jobs are over")
+    // The tile and the badge tell of the same jobs.
+    try await visit.go("overview")
+    try await browser.wait(
+      for: "document.querySelector('[aria-label=\"Jobs: In quarantine\"] .tile')?.innerText.includes('1')")
     try await visit.go("quarantine")
     try await browser.wait(forText: "last words")
     try await browser.click(button: "Cancel all")

@@ -1,6 +1,6 @@
 // What can be done to jobs: to some, or to all that match.
 
-import {post} from './api.js'
+import {parse, pathOf, post} from './api.js'
 import {mayChange, reload} from './app.js'
 import {ask, attempt, note} from './dialog.js'
 import {h} from './dom.js'
@@ -42,6 +42,33 @@ export function commandButtons(states, target, {done = () => {}, suffix = '', su
     .map(([name, command]) => button(command.label + suffix, async () => { if (await perform(name, target())) done() }, {
       class: command.isDestructive ? 'danger-quiet' : null, 'data-command': name,
     }))
+}
+
+/** A button for a job that can still be told to do something else; null for any other, and for who may not change it. */
+export const editButton = job => UNFINISHED.includes(job.state) && job.state !== 'running' && mayChange(job.submitter)
+  ? button('Edit', () => edit(job), {'data-command': 'edit'}) : null
+
+/** Asks for other arguments, until the daemon takes them or the reader has enough. */
+async function edit({id, arguments: seen}) {
+  const text = h('textarea', {id: 'arguments', rows: 14, spellcheck: 'false', required: true})
+  text.value = JSON.stringify(seen ?? {}, null, 2)
+  await ask({
+    title: `Edit ${id}`, confirm: 'Save', dismiss: 'Back', isWide: true,
+    content: [h('label.field', {for: 'arguments'}, h('span', null, 'Arguments, as JSON'), text)],
+    act: async () => {
+      await post(pathOf('jobs', id, 'edit'), {arguments: read(text.value), seen: seen ?? {}})
+      note(`${id} has other arguments now`)
+      reload()
+    },
+  })
+}
+
+function read(text) {
+  try {
+    return parse(text)
+  } catch (error) {
+    throw new Error(`That is no JSON: ${error.message}`)
+  }
 }
 
 /**

@@ -11,6 +11,20 @@ export class Refusal extends Error {
   }
 }
 
+/** No answer, or none that came to its end. Browsers throw a TypeError then, each with words of its own. */
+export class NoAnswer extends TypeError {
+  constructor(cause) { super('the daemon does not answer', {cause}) }
+}
+
+/** Waits for what comes from the daemon. */
+export async function arrival(promise) {
+  try {
+    return await promise
+  } catch (error) {
+    throw error instanceof TypeError ? new NoAnswer(error) : error
+  }
+}
+
 // In memory only: closing the page forgets it.
 let token = null
 let asking = null
@@ -26,6 +40,9 @@ let noteToken = () => {}
  * @param given called after each new token, which may be another one's.
  */
 export function onMissingToken(ask, given) { [askForToken, noteToken] = [ask, given] }
+
+/** Has the next request ask for a token, though the reader has given none before. */
+export function askAgain() { isDeclined = false }
 
 /** Builds the address of a request; parameters that are empty are left out. */
 export function address(path, parameters = {}) {
@@ -46,7 +63,7 @@ export async function send(path, options = {}) {
     const used = token
     const headers = {...options.headers}
     if (used) headers.Authorization = `Bearer ${used}`
-    const response = await fetch(path, {...options, headers, cache: 'no-store', credentials: 'omit'})
+    const response = await arrival(fetch(path, {...options, headers, cache: 'no-store', credentials: 'omit'}))
     if (response.status !== 401 || isDeclined) return response
     if (token === used) {
       const reason = used ? 'This token is not known.' : null
@@ -83,7 +100,7 @@ export const parse = text => JSON.parse(text, (_, value, context) => exact(value
 
 async function answer(response) {
   const isJSON = response.headers.get('Content-Type')?.startsWith('application/json')
-  const body = isJSON ? parse(await response.text()) : null
+  const body = isJSON ? parse(await arrival(response.text())) : null
   if (response.ok) return body
   throw new Refusal(response.status, body?.error ?? {code: 'unknown', message: `status ${response.status}`})
 }
@@ -91,7 +108,7 @@ async function answer(response) {
 /** The bytes at an address, in the form that is asked for. */
 export async function bytes(path, headers) {
   const response = await send(path, {headers})
-  return response.ok ? response.blob() : answer(response)
+  return response.ok ? arrival(response.blob()) : answer(response)
 }
 
 export const get = async (path, parameters) => answer(await send(address(path, parameters)))

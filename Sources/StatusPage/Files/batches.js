@@ -5,7 +5,7 @@ import {link} from './app.js'
 import {h} from './dom.js'
 import * as format from './format.js'
 import {commandButtons} from './actions.js'
-import {card, empty, heading, jobCell, outcome, shares, stateBadge, STATES, table, time, UNFINISHED} from './parts.js'
+import {card, empty, heading, jobCell, named, outcome, shares, stateBadge, STATES, table, time, UNFINISHED} from './parts.js'
 
 /** The most jobs of a batch that its own view lists. */
 const MOST = 200
@@ -33,7 +33,7 @@ const share = (counts, isAtLeast) =>
 
 function all({batches}) {
   const rows = batches.map(({name, jobs, atLeast, lastAcceptedAt}) => ({key: name, cells: [
-    h('a', {href: link('batches', [name])}, name), shares(jobs, {of: name, isAtLeast: atLeast}), share(jobs, atLeast), left(jobs, atLeast),
+    named(h('a', {href: link('batches', [name])}, name)), shares(jobs, {of: name, isAtLeast: atLeast}), share(jobs, atLeast), left(jobs, atLeast),
     time(lastAcceptedAt),
   ]}))
   return [

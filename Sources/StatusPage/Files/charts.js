@@ -16,13 +16,15 @@ let pointed = null
  * @param times the moments in milliseconds, the oldest first.
  * @param series each {name, class, values}; a value of null is a gap.
  * @param unit says a value in words.
+ * @param roundUp the next value that is round in that unit.
  */
-export function plot({title, times, series, unit = format.short}) {
+export function plot({title, times, series, unit = format.short, roundUp = format.roundUp}) {
   const all = series.flatMap(one => one.values).filter(value => value !== null)
   if (times.length < 2 || !all.length) {
     return h('figure.plot', null, h('figcaption', null, title), h('p.empty', null, 'Nothing is known yet.'))
   }
-  const top = niceTop(Math.max(...all))
+  // The line in the middle is the one that has to be round: twice as much is round, too.
+  const top = roundUp(Math.max(...all) / 2) * 2
   const [first, last] = [times[0], times.at(-1)]
   const moment = last - first > 86_000_000 ? format.dateTime : format.clockTime
   const x = time => (time - first) / (last - first || 1) * WIDTH
@@ -38,12 +40,13 @@ export function plot({title, times, series, unit = format.short}) {
     for (const run of runs(one.values)) {
       const points = run.map(index => `${x(times[index]).toFixed(1)},${y(one.values[index]).toFixed(1)}`)
       // A line to itself is a dot.
-      if (run.length === 1) points.push(points[0])
+      const isDot = run.length === 1
+      if (isDot) points.push(points[0])
       if (series.length === 1) {
         const [start, end] = [x(times[run[0]]).toFixed(1), x(times[run.at(-1)]).toFixed(1)]
         drawing.append(svg('path.area', {class: one.class, d: `M${start},${HEIGHT}L${points.join('L')}L${end},${HEIGHT}Z`}))
       }
-      drawing.append(svg('polyline.line', {class: one.class, points: points.join(' ')}))
+      drawing.append(svg(isDot ? 'polyline.line.lone' : 'polyline.line', {class: one.class, points: points.join(' ')}))
     }
   }
   drawing.append(svg('line.cursor', {y1: 0, y2: HEIGHT}))
@@ -68,7 +71,8 @@ export function plot({title, times, series, unit = format.short}) {
   function point(figure) {
     const index = pointed?.title === title ? nearest(times, pointed.time) : null
     const cursor = figure.querySelector('.cursor')
-    for (const end of ['x1', 'x2']) cursor.setAttribute(end, index === null ? -9 : x(times[index]))
+    cursor.toggleAttribute('hidden', index === null)
+    if (index !== null) for (const end of ['x1', 'x2']) cursor.setAttribute(end, x(times[index]))
     figure.querySelector('.figures').replaceChildren(index === null ? latest(series, unit) : readout(index))
   }
 
@@ -105,13 +109,6 @@ function runs(values) {
   })
   if (run.length) found.push(run)
   return found
-}
-
-/** The next of 1, 2 and 5 and their tenfolds. */
-function niceTop(value) {
-  if (value <= 0) return 1
-  const scale = 10 ** Math.floor(Math.log10(value))
-  return [1, 2, 5, 10].find(step => step * scale >= value) * scale
 }
 
 function nearest(times, wanted) {

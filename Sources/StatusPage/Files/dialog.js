@@ -1,20 +1,23 @@
 // Questions, and what became of things.
 
 import {h} from './dom.js'
+import {problem} from './parts.js'
 
 /**
  * Shows a dialog until it is answered.
  *
  * @param content nodes between title and buttons; inputs in it are read by the caller afterwards.
  * @param confirm the label of the button that agrees; none if there is nothing to agree to.
- * @returns true if the answer is yes.
+ * @param act what an answer of yes has done: if it fails, the dialog says why and stays, with what was typed.
+ * @returns true if the answer is yes, and that is done.
  */
-export function ask({title, content = [], confirm = null, isDangerous = false, dismiss = 'Cancel', isWide = false}) {
+export function ask({title, content = [], confirm = null, isDangerous = false, dismiss = 'Cancel', isWide = false, act = null}) {
   return new Promise(resolve => {
+    const failure = h('div', {role: 'alert'})
     const dialog = h('dialog.dialog', {'aria-labelledby': 'dialog-title', class: isWide ? 'wide' : null},
-      h('form', {method: 'dialog'},
+      h('form', {method: 'dialog', onsubmit: act && done},
         h('h2', {id: 'dialog-title'}, title),
-        content,
+        content, failure,
         h('div.buttons', null,
           h('button.quiet', {type: 'button', onclick: () => dialog.close('')}, dismiss),
           confirm && h('button', {type: 'submit', value: 'yes', class: isDangerous ? 'danger' : 'primary'}, confirm))))
@@ -24,6 +27,21 @@ export function ask({title, content = [], confirm = null, isDangerous = false, d
     }
     document.body.append(dialog)
     dialog.showModal()
+
+    let isAtWork = false
+    async function done(event) {
+      event.preventDefault()
+      // The button stays as it is, for the focus's sake.
+      if (isAtWork) return
+      isAtWork = true
+      try {
+        await act()
+        dialog.close('yes')
+      } catch (error) {
+        failure.replaceChildren(problem(error.message, error.hint && h('span.hint', null, error.hint)))
+      }
+      isAtWork = false
+    }
   })
 }
 

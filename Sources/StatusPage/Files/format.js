@@ -48,6 +48,23 @@ export function duration(seconds) {
   return pair(Math.floor(rest / 86400), 'd', Math.floor(rest % 86400 / 3600), 'h')
 }
 
+/** The parts into which clocks divide a day, in seconds. */
+const CLOCK = [1, 2, 5, 10, 15, 30, ...[1, 2, 5, 10, 15, 30].map(minutes => minutes * 60), ...[1, 2, 3, 6, 12].map(hours => hours * 3600)]
+const DAY = 86_400
+
+/** The next of 1, 2 and 5 and their tenfolds; a half if there is nothing. */
+export function roundUp(number) {
+  if (number <= 0) return 0.5
+  const scale = 10 ** Math.floor(Math.log10(number))
+  return [1, 2, 5, 10].find(step => step * scale >= number) * scale
+}
+
+/** The next duration that is round as people say it, in seconds: numbers are round by tens, hours and minutes are not. */
+export function roundUpDuration(seconds) {
+  if (seconds <= 1) return roundUp(seconds)
+  return CLOCK.find(part => part >= seconds) ?? roundUp(seconds / DAY) * DAY
+}
+
 const pair = (first, unit, second, other) => second ? `${first} ${unit} ${second} ${other}` : `${first} ${unit}`
 
 /** The seconds from one time to another, or to now. */

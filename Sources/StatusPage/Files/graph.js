@@ -67,7 +67,9 @@ export function graph({nodes, edges, mayHaveMore}, own) {
     const middle = (x1 + x2) / 2
     return svg('path', {d: `M${x1},${y1}C${middle},${y1} ${middle},${y2} ${x2},${y2}`})
   })
-  const boxes = nodes.map(node => svg('a', {href: link('jobs', [node.id]), class: node.id === own ? 'own' : null,
+  // The tabulator goes from box to box as they are read, not as they were found.
+  const inOrder = nodes.toSorted((a, b) => left(a.id) - left(b.id) || top(a.id) - top(b.id))
+  const boxes = inOrder.map(node => svg('a', {href: link('jobs', [node.id]), class: node.id === own ? 'own' : null,
     'aria-label': `${node.id}, ${node.state ?? 'not submitted yet'}`},
   svg('title', null, `${node.id} (${node.type ?? 'unknown'}, ${node.state ?? 'not submitted yet'})`),
   svg('rect', {x: left(node.id), y: top(node.id), width: BOX.width, height: BOX.height, rx: 8, class: `state-${node.state ?? 'unknown'}`}),

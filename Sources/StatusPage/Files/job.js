@@ -1,7 +1,7 @@
 // One job's story: what it was asked, how each attempt went, what came of it, and whom it waits for.
 
 import {find, get, pathOf} from './api.js'
-import {commandButtons} from './actions.js'
+import {commandButtons, editButton} from './actions.js'
 import {link, reload} from './app.js'
 import {h} from './dom.js'
 import * as format from './format.js'
@@ -43,7 +43,7 @@ function render({job, why, attempts, rejects, kin, kept}, _, memory) {
   const haveLogs = attempts.some(attempt => attempt.log || attempt.evidence)
   return [
     heading(h('span', null, h('span.mono', null, job.id), ' ', stateBadge(job.state)),
-      ...commandButtons([job.state], () => ({ids: [job.id]}), {submitter: job.submitter})),
+      editButton(job), ...commandButtons([job.state], () => ({ids: [job.id]}), {submitter: job.submitter})),
     job.ending && problem(`It was told to stop: ${job.ending}`),
     // The reason for which a job waits may be its error, with what follows from it.
     job.error && !why?.reasons.some(reason => reason.includes(job.error)) && problem(job.error),

@@ -6,7 +6,7 @@ import {go, link, mayChange, redraw, session} from './app.js'
 import {h} from './dom.js'
 import {filterField, knownValues, query} from './filters.js'
 import * as format from './format.js'
-import {button, empty, heading, jobCell, outcome, stateBadge, STATES, table, time} from './parts.js'
+import {button, empty, heading, jobCell, named, outcome, stateBadge, STATES, table, time} from './parts.js'
 
 const PAGE = 50
 /** How long is looked for jobs before those that were found are shown, in milliseconds. */
@@ -158,7 +158,7 @@ function cells(job) {
   return [
     jobCell(job),
     stateBadge(job.state),
-    h('a', {href: link('jobs', [], {queue: job.queue})}, job.queue),
+    named(h('a', {href: link('jobs', [], {queue: job.queue})}, job.queue)),
     job.attempt ? `${job.attempt} of ${job.maxAttempts}` : h('span.none', null, '–'),
     outcome(job),
     time(job.createdAt),

@@ -1,6 +1,6 @@
 // What changes: events that the daemon sends, or looks every other second if it sends none; nothing while the tab is hidden.
 
-import {send} from './api.js'
+import {Refusal, send} from './api.js'
 
 /** The time between looks, and between attempts to hear events again, in milliseconds. */
 const LOOK = 2000
@@ -19,7 +19,7 @@ let lastEvent = null
  * Calls back when something may have changed, at most every half second.
  *
  * @param changed called with the set of what changed: status, job, removed, reset; everything if that is not known.
- * @param link called with "live", "looking", "lost" or "asleep".
+ * @param link called with "live", "looking", "refused", "lost" or "asleep".
  */
 export function watch(changed, link) {
   listener = changed
@@ -49,13 +49,13 @@ async function listen() {
   try {
     const headers = lastEvent ? {'Last-Event-ID': lastEvent, Accept: 'text/event-stream'} : {Accept: 'text/event-stream'}
     const response = await send('/v1/events', {headers, signal: control.signal})
-    if (!response.ok || !response.body) throw new Error(`status ${response.status}`)
+    if (!response.ok || !response.body) throw new Refusal(response.status, {message: `status ${response.status}`})
     onLink('live')
     tell('reset')
     await read(response.body)
   } catch (error) {
     if (control.signal.aborted) return
-    onLink(error instanceof TypeError ? 'lost' : 'looking')
+    onLink(error instanceof TypeError ? 'lost' : [401, 403].includes(error.status) ? 'refused' : 'looking')
     tell('reset')
   }
   if (control.signal.aborted) return

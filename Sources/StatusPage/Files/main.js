@@ -1,6 +1,6 @@
 // The frame: navigation, theme, state of the daemon, and the view that the address names.
 
-import {onMissingToken, whoAmI, get, Refusal} from './api.js'
+import {arrival, askAgain, get, NoAnswer, onMissingToken, Refusal, whoAmI} from './api.js'
 import {connect, link, reload, route, session} from './app.js'
 import {askForToken} from './dialog.js'
 import {h, patch} from './dom.js'
@@ -64,7 +64,7 @@ function showTab() {
 async function show(view) {
   if (view !== shown) return
   try {
-    view.module ??= (await view.entry.load(view.place.parts)).default
+    view.module ??= (await arrival(view.entry.load(view.place.parts))).default
     view.data = await view.module.load(view.place, view.memory, () => view === shown && !document.hidden)
     view.failure = null
   } catch (error) {
@@ -76,11 +76,21 @@ async function show(view) {
 function draw() {
   const {module, data, failure, place, memory, entry} = shown
   const next = h('main')
-  if (failure) next.append(problem(failure.message, failure.hint && h('span.hint', null, failure.hint)))
+  if (failure && !data) next.append(heading(entry.title))
+  if (failure) next.append(...trouble(failure, !data))
   if (data) next.append(...[module.render(data, place, memory)].flat(Infinity).filter(Boolean))
-  else if (failure) next.replaceChildren(heading(entry.title), ...next.childNodes, button('Try again', shown.pace.now))
   patch(main, next)
   main.setAttribute('aria-busy', 'false')
+}
+
+/** Why a view does not show what is, and what the reader can do about that. */
+function trouble(failure, isAll) {
+  if (failure instanceof Refusal && failure.status === 401) {
+    return [problem('The daemon tells nothing without a token. ', button('Enter a token', () => { askAgain(); reload() }))]
+  }
+  const hint = failure instanceof NoAnswer ? `${isAll ? '' : 'This is what it told last. '}The page goes on trying.` : failure.hint
+  const message = failure instanceof NoAnswer ? 'The daemon does not answer.' : failure.message
+  return [problem(message, hint && h('span.hint', null, hint)), isAll && button('Try again', shown.pace.now)].filter(Boolean)
 }
 
 // The frame.
@@ -128,14 +138,13 @@ async function drawState() {
     const isPaused = status.pauses.some(pause => pause.kind === 'all')
     patch(place, h('p', null, h('span.dot', {class: isPaused ? 'warn' : mood}), isPaused ? 'paused' : words))
   } catch (error) {
-    const text = error instanceof Refusal ? error.message : 'the daemon does not answer'
-    patch(place, h('p', null, h('span.dot', {class: 'bad'}), text))
+    patch(place, h('p', null, h('span.dot', {class: 'bad'}), error.message))
   }
   drawNavigation()
 }
 
 const LINK_WORDS = {
-  live: 'live', looking: 'every 2 s', lost: 'no connection', asleep: 'asleep',
+  live: 'live', looking: 'every 2 s', refused: 'no access', lost: 'no connection', asleep: 'asleep',
 }
 
 function drawLink(state) {

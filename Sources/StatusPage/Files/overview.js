@@ -14,16 +14,18 @@ const isInFleet = status => !status.store.startsWith('/')
 
 async function load({parameters}) {
   const span = SPANS[parameters.span] ? parameters.span : 'hour'
-  const [status, running] = await Promise.all([get('/v1/status'), get('/v1/jobs', {state: 'running', limit: 50})])
+  const [status, running, quarantined] = await Promise.all([
+    get('/v1/status'), get('/v1/jobs', {state: 'running', limit: 50}), get('/v1/jobs', {state: 'quarantined', limit: 1}),
+  ])
   const [fleet, samples] = await Promise.all([isInFleet(status) ? find('/v1/fleet') : null, history(span, status)])
-  return {status, running: running.jobs, fleet, span, samples}
+  return {status, running: running.jobs, quarantined, fleet, span, samples}
 }
 
-function render({status, running, fleet, span, samples}) {
+function render({status, running, quarantined, fleet, span, samples}) {
   return [
     heading('Overview', ...pauseButtons(status)),
     troubles(status),
-    states(status),
+    states(status, quarantined),
     samples.isKept && spans(span),
     h('div.plots', null, plots(samples)),
     h('div.columns', null, workers(status, running), writer(status, samples), fleet && hosts(fleet), service(status)),
@@ -60,12 +62,16 @@ function troubles(status) {
   return found.map(text => problem(text))
 }
 
-function states(status) {
-  const tiles = (title, states) => h('section', {'aria-label': `Jobs ${title}`}, h('h2.tiles-title', null, title),
+function states({jobs}, {count, atLeast}) {
+  const tiles = (title, states, number) => h('section', {'aria-label': `Jobs: ${title}`}, h('h2.tiles-title', null, title),
     h('div.tiles', null, states.map(state => h('a.tile', {href: link('jobs', [], {state}), class: `state-${state}`},
-      h('span.value', null, format.short(status.jobs[state] ?? 0)), ' ', h('span.name', null, state)))))
-  // The daemon counts ends from its start on; the lists behind these tiles have those before it, too.
-  return h('div.states', null, tiles('Unfinished', UNFINISHED), tiles('Ended since the start', FINAL))
+      h('span.value', null, number(state)), ' ', h('span.name', null, state)))))
+  const told = state => format.short(jobs[state] ?? 0)
+  // The daemon counts ends from its start on; the lists behind these tiles have those before it, too. Jobs in quarantine
+  // wait for somebody, since whenever: all of them count, as in the navigation.
+  return h('div.states', null, tiles('Unfinished', UNFINISHED, told),
+    tiles('Ended since the start', FINAL.filter(state => state !== 'quarantined'), told),
+    tiles('In quarantine', ['quarantined'], () => [atLeast && h('abbr', {title: 'at least'}, '≥ '), format.short(count)]))
 }
 
 function plots(samples) {
@@ -76,7 +82,7 @@ function plots(samples) {
       {name: 'completed', class: 'state-completed', values: samples.completed}, {name: 'cancelled', class: 'state-cancelled', values: samples.cancelled},
       {name: 'failed', class: 'state-discarded', values: samples.failed},
     ]}),
-    samples.waiting.some(value => value !== null) && plot({title: 'Waiting time', times, unit: format.duration, series: [
+    samples.waiting.some(value => value !== null) && plot({title: 'Waiting time', times, unit: format.duration, roundUp: format.roundUpDuration, series: [
       {name: 'half wait less than', class: 'state-scheduled', values: samples.waiting}, {name: '95 % less than', class: 'state-retryable', values: samples.longWaiting},
     ]}),
     plot({title: 'Queue depth', times, unit: format.short, series: [{name: 'depth', class: 'state-running', values: samples.depth}]}),
@@ -126,7 +132,7 @@ function hosts(fleet) {
   const rows = fleet.hosts.map(host => ({key: host.number, cells: [
     named(host.spool.split(':')[0], host.isLead && h('span.badge', {class: 'accent'}, 'lead'),
       !host.isAlive && h('span.badge', {class: 'state-discarded'}, 'gone'), host.isDrained && h('span.badge', {class: 'state-held'}, 'drained')),
-    `${host.running} of ${host.slots}`, host.places.join(', ') || '–', format.duration(host.silenceSeconds),
+    `${host.running} of ${host.slots}`, named(host.places.join(', ') || '–'), format.duration(host.silenceSeconds),
     host.isDrained ? control('Undrain', act('undrain', host), {'aria-label': `Undrain the host ${host.spool}`}) : control('Drain', act('drain', host), {'aria-label': `Drain the host ${host.spool}`}),
   ]}))
   return card('Hosts of the fleet', {class: 'span-2'},

@@ -30,7 +30,7 @@ const change = (name, action, said) => () => attempt(async () => {
 
 function scheduleTable(schedules) {
   const rows = schedules.map(schedule => ({key: schedule.name, cells: [
-    named(schedule.name, schedule.isPaused && h('span.badge.state-held', null, 'paused')),
+    h('div', null, named(schedule.name, schedule.isPaused && h('span.badge.state-held', null, 'paused')), rule(schedule)),
     schedule.next ? time(schedule.next) : h('span.none', null, schedule.isPaused ? 'paused' : 'never again'),
     history(schedule),
     h('div', null, time(schedule.last), schedule.last && h('div.figures', null, tally(schedule.jobs)),
@@ -43,6 +43,10 @@ function scheduleTable(schedules) {
   ]}))
   return table('Schedules', [{title: 'Schedule', class: 'name'}, 'Next', 'History', 'Last', {title: 'Change', class: 'actions'}], rows)
 }
+
+/** When a schedule fires and what then; a daemon of an older release does not tell. */
+const rule = ({moments, jobFile, overlap}) => h('div.rule', null, moments,
+  jobFile && h('span.hint', null, h('code', null, jobFile)), overlap && h('span.hint', null, `overlap: ${overlap}`))
 
 /** A bar for each firing: how long its jobs took, and how they ended. */
 function history(schedule) {
@@ -68,13 +72,12 @@ function folderTable(folders) {
       named(folder.name, h('span.badge', {class: folder.problem ? 'state-discarded' : 'state-completed'}, folder.state)),
       h('div.path', null, h('code', null, folder.path), folder.patterns.length > 0 && ` ${folder.patterns.join(' ')}`,
         folder.problem && problem(folder.problem), folder.refusal && h('span.error-text', null, folder.refusal)),
-      format.count(waiting), format.count(underWay), `${format.count(completed)} of ${format.count(submitted)}`,
-      failed ? h('strong.error-text', null, format.count(failed)) : '0',
+      h('div', null, `${format.count(waiting)} waiting, ${format.count(underWay)} under way, `,
+        `${format.count(completed)} of ${format.count(submitted)} completed`, failed > 0 && h('strong.error-text', null, `${format.count(failed)} failed`)),
       folder.last ? h('div', null, jobLink(folder.last.job, folder.last.path), h('div.figures', null, time(folder.last.time))) : h('span.none', null, '–'),
     ]}
   })
-  return table('Hot folders', [{title: 'Folder', class: 'name'}, {title: 'Path', class: 'broad'}, {title: 'Waiting', class: 'number'}, {title: 'Under way', class: 'number'},
-    {title: 'Completed', class: 'number'}, {title: 'Failed', class: 'number'}, 'Last file'], rows)
+  return table('Hot folders', [{title: 'Folder', class: 'name'}, {title: 'Path', class: 'broad'}, 'Files', 'Last file'], rows)
 }
 
 export default {load, render, wants: ['job', 'status']}
