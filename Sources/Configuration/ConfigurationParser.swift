@@ -8,9 +8,12 @@ extension Configuration {
   /// - Parameters:
   ///   - paths: The folders of the installed service, or of a private root.
   ///   - mainFile: Another file to read as `bobbin.conf`; what is missing, file or folder, has no settings.
+  ///   - user: The daemon's user, whose files are used beside those of root.
   /// - Throws: ``ConfigurationError`` with all problems in all files.
-  package static func load(_ paths: Paths, mainFile: String? = nil) throws(ConfigurationError) -> Configuration {
-    var parser = ConfigurationParser()
+  package static func load(
+    _ paths: Paths, mainFile: String? = nil, ofUser user: UInt32 = geteuid()
+  ) throws(ConfigurationError) -> Configuration {
+    var parser = ConfigurationParser(user: user)
     parser.read([mainFile ?? paths.configurationFile])
     parser.readFolder(paths.configurationDropIns)
     parser.readFolder(paths.notifiers, isOfNotifiers: true)
@@ -32,8 +35,12 @@ extension Configuration {
 
 /// Applies files one after the other to the defaults, and collects the problems in them.
 struct ConfigurationParser {
+  private let user: UInt32
   private var configuration = Configuration()
   var problems: [ConfigurationProblem] = []
+
+  /// - Parameter user: The daemon's user.
+  init(user: UInt32 = geteuid()) { self.user = user }
 
   func result() throws(ConfigurationError) -> Configuration {
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
@@ -44,7 +51,7 @@ struct ConfigurationParser {
   ///
   /// - Parameter isOfNotifiers: True if each has a section `[Notify]`, to which the file gives its name.
   mutating func readFolder(_ folder: String, isOfNotifiers: Bool = false) {
-    do { read(try ConfigurationFile.dropIns(in: folder), isOfNotifiers: isOfNotifiers) } catch {
+    do { read(try ConfigurationFile.dropIns(in: folder, ofUser: user), isOfNotifiers: isOfNotifiers) } catch {
       problems.append(error)
     }
   }
@@ -52,7 +59,7 @@ struct ConfigurationParser {
   mutating func read(_ files: [String], isOfNotifiers: Bool = false) {
     for file in files {
       do {
-        guard let text = try ConfigurationFile.contents(of: file) else { continue }
+        guard let text = try ConfigurationFile.contents(of: file, ofUser: user) else { continue }
         parse(text, file: file, notifier: isOfNotifiers ? ConfigurationFile.name(of: file) : nil)
       } catch {
         problems.append(error)
@@ -158,7 +165,9 @@ enum ConfigurationFile {
   static let maxSize = 1 << 20
 
   /// The bytes of the file, or nil if there is no file of this name.
-  static func contents(of path: String) throws(ConfigurationProblem) -> [UInt8]? {
+  ///
+  /// - Parameter user: The daemon's user.
+  static func contents(of path: String, ofUser user: UInt32 = geteuid()) throws(ConfigurationProblem) -> [UInt8]? {
     // O_NONBLOCK: opening a FIFO must not wait for a writer.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -169,7 +178,7 @@ enum ConfigurationFile {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw unreadable(path, errno) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw unreadable(path, reason: "it is not a regular file") }
-    try checkTrust(in: path, status)
+    try checkTrust(in: path, status, user)
     let bytes = try read(descriptor, path)
     guard bytes.count <= maxSize else { throw unreadable(path, reason: "it is larger than \(maxSize >> 20) MiB") }
     return bytes
@@ -182,13 +191,15 @@ enum ConfigurationFile {
   }
 
   /// The paths of the `*.conf` files in a folder in lexical order of their bytes; none if there is no such folder.
-  static func dropIns(in folder: String) throws(ConfigurationProblem) -> [String] {
+  static func dropIns(
+    in folder: String, ofUser user: UInt32 = geteuid()
+  ) throws(ConfigurationProblem) -> [String] {
     var status = stat()
     guard stat(folder, &status) == 0 else {
       if errno == ENOENT { return [] }
       throw unreadable(folder, errno)
     }
-    try checkTrust(in: folder, status)
+    try checkTrust(in: folder, status, user)
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -202,16 +213,20 @@ enum ConfigurationFile {
 
   /// Checks that nobody but root and the daemon's user decides what is in a file or folder: programs that it names run with
   /// the daemon's rights. That members of its group may write is an administrator's decision.
-  private static func checkTrust(in path: String, _ status: stat) throws(ConfigurationProblem) {
-    try checkOwner(of: path, status)
+  private static func checkTrust(
+    in path: String, _ status: stat, _ user: UInt32
+  ) throws(ConfigurationProblem) {
+    try checkOwner(of: path, status, user)
     guard status.st_mode & S_IWOTH == 0 else {
       throw ConfigurationProblem(
         code: .unreadableFile, file: path, message: "is not used: every user may write to it; try chmod o-w")
     }
   }
 
-  fileprivate static func checkOwner(of path: String, _ status: stat) throws(ConfigurationProblem) {
-    if status.st_uid == 0 || status.st_uid == geteuid() { return }
+  fileprivate static func checkOwner(
+    of path: String, _ status: stat, _ user: UInt32
+  ) throws(ConfigurationProblem) {
+    if status.st_uid == 0 || status.st_uid == user { return }
     throw ConfigurationProblem(
       code: .unreadableFile, file: path,
       message: "is not used: it belongs to user \(status.st_uid), not to root or the daemon's user")
@@ -241,6 +256,12 @@ enum ConfigurationFile {
 }
 
 extension Paths {
+  /// The user of the daemon that has its state here; one's own if there is none.
+  package var owner: UInt32 {
+    var status = stat()
+    return stat(state, &status) == 0 ? status.st_uid : geteuid()
+  }
+
   /// Checks that the folders that a daemon trusts, as far as they exist, are those of root or of its user: whoever owns one of
   /// them could put programs, and jobs in the names of others, where the daemon finds them.
   package func checkOwners(ofRoot root: String) throws(ConfigurationError) {
@@ -248,7 +269,9 @@ extension Paths {
       var status = stat()
       // What can't be looked at is told when it is opened.
       guard stat(path, &status) == 0 else { continue }
-      do { try ConfigurationFile.checkOwner(of: path, status) } catch { throw ConfigurationError(problems: [error]) }
+      do { try ConfigurationFile.checkOwner(of: path, status, geteuid()) } catch {
+        throw ConfigurationError(problems: [error])
+      }
     }
   }
 }

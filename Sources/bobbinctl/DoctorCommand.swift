@@ -64,7 +64,7 @@ struct DoctorCommand: Subcommand {
 
   /// The configured flush interval, in seconds; its default if it can't be read.
   private func flushInterval(_ paths: Paths?) -> Double {
-    let configuration = paths.flatMap { try? Configuration.load($0) }
+    let configuration = paths.flatMap { try? Configuration.load($0, ofUser: $0.owner) }
     return (configuration ?? Configuration()).writer.flushInterval / .seconds(1)
   }
 

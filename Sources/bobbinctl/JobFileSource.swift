@@ -16,6 +16,13 @@ enum JobFileSource: Sendable {
     }
   }
 
+  /// The name as the daemon takes it for a handle of its jobs; nil if it has none, or one with other characters.
+  var handle: String? {
+    guard case .file(let path) = self else { return nil }
+    let name = URL(fileURLWithPath: path).lastPathComponent
+    return path != "-" && name.wholeMatch(of: /[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}/) != nil ? name : nil
+  }
+
   /// An error about it, with its name; nobody has seen the lines of one that a command has made.
   func placed(_ error: ToolError) -> ToolError {
     switch self {

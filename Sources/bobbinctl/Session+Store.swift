@@ -13,7 +13,7 @@ extension Session {
     }
     let configuration: Configuration
     do throws(ConfigurationError) {
-      configuration = try Configuration.load(paths)
+      configuration = try Configuration.load(paths, ofUser: paths.owner)
     } catch {
       throw ToolError(.unreadableFile, "\(error)", hint: "name the store, or --root DIR")
     }

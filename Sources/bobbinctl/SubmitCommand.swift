@@ -257,7 +257,8 @@ final class Submission: Sendable {
       // Whole seconds, rounded up; after the deadline the file is still submitted.
       let rest = deadline.map { max(0, Int((ContinuousClock.now.duration(to: $0) / .seconds(1)).rounded(.up))) }
       let query =
-        (rest.map { [URLQueryItem(name: "wait", value: String($0)), URLQueryItem(name: "tag", value: tag)] } ?? [])
+        (rest.map { [URLQueryItem(name: "wait", value: String($0))] } ?? [])
+        + [URLQueryItem(name: "tag", value: (file.handle.map { $0 + "." } ?? "") + tag)]
         // A working directory that was removed has no path.
         + (directory.isEmpty ? [] : [URLQueryItem(name: "directory", value: directory)])
       let timeout = Duration.seconds((input.hasLines || !inputs.isEmpty ? 3_600 : 30) + (rest ?? 0))

@@ -128,7 +128,9 @@ struct CompletionTests {
     #expect(daemon.bodies.contains(#"{"command":"release","jobs":["held-1"]}"#), "\(text)")
     #expect(daemon.requests.contains("GET /v1/jobs?queue=mail"), "\(text)")
     #expect(daemon.requests.contains("GET /v1/schedules"), "\(text)")
-    #expect(daemon.requests.contains("POST /v1/jobs?directory=\(daemon.root.path)"), "\(text)")
+    #expect(
+      daemon.requests.contains { $0.hasPrefix("POST /v1/jobs?tag=") && $0.hasSuffix("&directory=\(daemon.root.path)") },
+      "\(text)")
   }
 
   private static func has(_ shell: String) -> Bool {

@@ -190,9 +190,20 @@ struct ConfigurationErrorTests {
       try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: path)
     }
     #expect(throws: Never.self) { try HandlerDefinition.load(folder: handlers, builtInTypes: []) }
+    // A tool of root's reads what another user's daemon reads.
+    let main = try folder.write("[Log]\nLevel=debug\n", to: "etc/bobbin.conf")
+    _ = try folder.write("", to: "state/bobbin.sqlite")
+    for path in [main, folder.path + "/state"] {
+      try FileManager.default.setAttributes([.ownerAccountID: 4009], ofItemAtPath: path)
+    }
+    let owned = Paths(root: folder.path)
+    #expect(throws: ConfigurationError.self) { try Configuration.load(owned) }
+    #expect(try Configuration.load(owned, ofUser: owned.owner).log.level == .debug)
+    for path in [main, folder.path + "/state"] {
+      try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: path)
+    }
     // Nor is a root whose state, with the jobs in it, is somebody else's.
     let paths = Paths(root: folder.path)
-    _ = try folder.write("", to: "state/bobbin.sqlite")
     #expect(throws: Never.self) { try paths.checkOwners(ofRoot: folder.path) }
     for path in [folder.path, paths.state] {
       try FileManager.default.setAttributes([.ownerAccountID: 4009], ofItemAtPath: path)

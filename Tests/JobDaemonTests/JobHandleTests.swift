@@ -15,6 +15,8 @@ import Testing
     let jobs = [
       ("a", nil), ("ab", "one.json"), ("abc-1", "many.json"), ("abc-2", "many.json"), ("xyz", "ab"),
       ("long-4b0c19b6", "photo.json"), ("Ωmega-1", nil),
+      ("sent", "submitted-1000-cover.json.5F00.0A1B.json"), ("other", "submitted-1000-my-cover.json.5F01.0A1C.json"),
+      ("firing", "submitted-0-tick@2026-11-23T03:00:00Z.json"),
     ]
     try ManagedObjectContext(parent: fixture.main, name: "jobs").performAndWait { context in
       for (id, file) in jobs {
@@ -37,6 +39,8 @@ import Testing
       ("a", "a"), ("ab", "ab"), ("abc-2", "abc-2"), ("long", "long-4b0c19b6"), ("x", "xyz"),
       ("photo.json", "long-4b0c19b6"), ("one.json", "ab"), ("Ωm", "Ωmega-1"), ("b", nil), ("", nil),
       ("long-4b0c19b6-", nil), ("photo", nil), ("%", nil),
+      ("cover.json", "sent"), ("cover", "sent"), ("my-cover.json", "other"), ("json", nil), ("1000", nil),
+      ("tick@2026-11-23T03:00:00Z", nil),
     ])
   func meanings(_ handle: String, _ id: String?) throws { #expect(try job(handle) == id) }
 

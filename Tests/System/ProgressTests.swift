@@ -47,11 +47,16 @@ extension SystemTests {
       // The same user submits others.
       for id in ["a", "b"] { _ = try await daemon.submit(#"{"type": "noop", "id": "\#(id)"}"#) }
       let file = try await daemon.get("/v1/jobs/long")["file"]?.string ?? ""
-      let tag = try #require(file.firstMatch(of: /^submitted-\d+-([0-9A-F]{32})\./)?.1, "\(file)")
+      let tag = try #require(file.firstMatch(of: /^submitted-\d+-long\.json\.([0-9A-F]{32})\./)?.1, "\(file)")
       let own = try await daemon.request(
         "GET", "/v1/jobs", query: ["text": String(tag), "counts": "true"]
       ).body
       #expect(own["counts"] == .object(["running": 1]), "\(own)")
+      // The name of the file that was submitted is a handle, and another's end is none.
+      #expect(try await daemon.get("/v1/jobs/long.json")["id"] == "long")
+      #expect(try await daemon.tool("list", "--file", "long.json", "--count").output == "1\n")
+      #expect(try await daemon.request("GET", "/v1/jobs/json").status == 404)
+      #expect(try await daemon.tool("hold", "nothing.json").code == 2)
       try opened.writeAll(Data("go\n".utf8))
       #expect(try await waiter.code == 0)
       // What came of an import is no secret.
@@ -64,7 +69,7 @@ extension SystemTests {
       #expect(told.output.contains("inserted 2") && told.output.contains("rejects 1"), "\(told.output)")
       #expect(try await daemon.tool("list", "--type", "import").output.contains("rejects 1"))
       #expect(
-        try await daemon.request("POST", "/v1/jobs", query: ["tag": "a-b"], body: #"{"type": "noop"}"#).status == 400)
+        try await daemon.request("POST", "/v1/jobs", query: ["tag": "a b"], body: #"{"type": "noop"}"#).status == 400)
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 

@@ -28,7 +28,7 @@ struct JobHandle {
   /// the beginning of `order-10`.
   func jobToChange(in context: isolated ManagedObjectContext, byFile: Bool = true) throws -> Job? {
     guard let job = try job(in: context, byFile: byFile) else { return nil }
-    let isExact = job.id == text || job.file == text
+    let isExact = job.id == text || job.file.map { isFile($0) } == true
     return isExact || Self.isMadeByDaemon(job) ? job : nil
   }
 
@@ -40,6 +40,9 @@ struct JobHandle {
     return specification?.madeOf != nil || job.id.firstMatch(of: /-[0-9a-f]{16}(?:[#.].*)?$/) != nil
   }
 
+  /// True if it is the name of a file, or the one under which a client has submitted it.
+  private func isFile(_ file: String) -> Bool { file == text || Submitter.isNamed(file, text) }
+
   /// Finds the job; nil if there is none.
   ///
   /// A whole ID and the beginning of one are found by an index; only what is neither is looked for among all files' names.
@@ -49,17 +52,18 @@ struct JobHandle {
     let text = text
     if let job = try context.fetch(FetchRequest<Job>(#Predicate { $0.id == text }, limit: 1)).first { return job }
     if text.isEmpty { return nil }
-    var requests = [try FetchRequest<Job>(format: "id BEGINSWITH %@", text)]
-    if byFile { requests.append(try FetchRequest<Job>(#Predicate { $0.file == text })) }
-    for var request in requests {
-      request.fetchLimit = Self.candidateLimit + 1
-      let found = try context.fetch(request)
-      if found.count > 1 {
-        let ids = found.map(\.id).sorted().prefix(Self.candidateLimit)
-        throw Ambiguous(handle: text, ids: Array(ids), hasMore: found.count > ids.count)
-      }
-      if let job = found.first { return job }
-    }
-    return nil
+    let limit = Self.candidateLimit + 1
+    let isBeginning = try Condition(format: "id BEGINSWITH %@", text)
+    if let job = try only(context.fetch(FetchRequest<Job>(isBeginning, limit: limit))) { return job }
+    if !byFile { return nil }
+    // Few files have the text within another name.
+    let named = try context.fetch(FetchRequest<Job>(try Submitter.condition(onFile: text), limit: 10 * limit))
+    return try only(named.filter { $0.file.map(isFile) == true })
+  }
+
+  private func only(_ found: [Job]) throws(Ambiguous) -> Job? {
+    if found.count <= 1 { return found.first }
+    let ids = found.map(\.id).sorted().prefix(Self.candidateLimit)
+    throw Ambiguous(handle: text, ids: Array(ids), hasMore: found.count > ids.count)
   }
 }

@@ -48,7 +48,7 @@ struct RecordTest: Sendable, Equatable {
   /// The times between which it was accepted, the first included.
   var since: Date?
   var until: Date?
-  /// The name of its file.
+  /// The name of its file, or the one under which a client has submitted that.
   var file: String?
   /// A part of its ID, of its file's name or of its error, whatever the case.
   var text: String? { didSet { folded = text.map { Array($0.lowercased().utf8) } } }
@@ -67,7 +67,7 @@ struct RecordTest: Sendable, Equatable {
       if let since, created < since { return false }
       if let until, created >= until { return false }
     }
-    if let file, job.file != file { return false }
+    if let file, job.file != file, job.file.map({ Submitter.isNamed($0, file) }) != true { return false }
     if let folded, ![job.id, job.file, job.failure].contains(where: { $0?.contains(folded: folded) ?? false }) {
       return false
     }
@@ -92,13 +92,13 @@ struct RecordTest: Sendable, Equatable {
       if let submitter { conditions.append(try Condition(format: "submitter == %@", Int64(submitter))) }
       if let since { conditions.append(try Condition(format: "createdAt >= %@", since)) }
       if let until { conditions.append(try Condition(format: "createdAt < %@", until)) }
-      if let file { conditions.append(try Condition(format: "file == %@", file)) }
+      if let file { conditions.append(try Submitter.condition(onFile: file)) }
       return conditions.isEmpty ? nil : .and(conditions)
     }
   }
 
   /// True if objects have to be looked at beside what the condition tells.
-  var needsObjects: Bool { text != nil || !arguments.isEmpty }
+  var needsObjects: Bool { text != nil || file != nil || !arguments.isEmpty }
 }
 
 extension String {

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import ObjectGraph
 import SystemSupport
 
 /// A job file as it was read, once, when it was claimed; later writes by its submitter change nothing.
@@ -107,11 +108,30 @@ enum Submitter {
   /// Returns a unique name for a file with jobs that a user submitted over the socket.
   ///
   /// - Parameters:
-  ///   - tag: a word of the client's, by which it finds its jobs; letters and digits.
+  ///   - tag: a word of the client's, by which it finds its jobs.
   ///   - hasLines: true if it has one job on each line.
   static func fileName(for user: UInt32, tag: String? = nil, hasLines: Bool = false) -> FileName {
     let word = tag.map { $0 + "." } ?? ""
     return FileName("\(prefix)\(user)-\(word)\(UUID().uuidString)\(hasLines ? ".ndjson" : ending)")
+  }
+
+  /// True for what a client may have in such a name: letters, digits, hyphens, underscores, and dots but in front.
+  static func isTag(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}/) != nil }
+
+  /// Returns the text that names of files have which clients have submitted under a name of their own, where their tags begin.
+  private static func part(of name: String) -> String { "-\(name)." }
+
+  /// True if a client has submitted a file under a name of its own.
+  static func isNamed(_ file: String, _ name: String) -> Bool {
+    guard file.hasPrefix(prefix), isTag(name) else { return false }
+    return file.dropFirst(prefix.count).drop { $0 != "-" }.hasPrefix(part(of: name))
+  }
+
+  /// The condition on jobs whose file has a name, or was submitted under it; some whose file has another meet it as well, see
+  /// ``isNamed(_:_:)``.
+  static func condition(onFile name: String) throws -> Condition {
+    try Condition(
+      format: "file == %@ OR (file BEGINSWITH %@ AND file CONTAINS %@)", name, prefix, part(of: name))
   }
 
   /// Returns the name of the folder in `uploads/` with what came with such a file: `1000-UUID`; nil for other files.

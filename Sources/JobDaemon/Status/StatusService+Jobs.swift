@@ -32,8 +32,9 @@ extension StatusService {
           .integer("wait", in: 0...86_400, "Replies when all jobs have finished, or after so many seconds"),
           .text("directory", "The absolute path at which relative paths in arguments start"),
           .init(
-            name: "tag", summary: "A word that the name of the jobs' file gets, so that `text` finds them",
-            schema: ["type": "string", "pattern": "^[A-Za-z0-9]{1,32}$"]),
+            name: "tag",
+            summary: "A word that the name of the jobs' file gets, and whose beginnings before dots name that",
+            schema: ["type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$"]),
           .text(
             OpenInputs.key, "The names of the open files that have come with the connection, with commas between them"),
         ],

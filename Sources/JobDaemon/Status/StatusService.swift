@@ -235,8 +235,9 @@ package final class StatusService: Sendable {
         .failure(400, code: "bad-request", message: "directory is an absolute path of less than \(PATH_MAX) bytes"))
     }
     let tag = request.query("tag")
-    if let tag, tag.wholeMatch(of: /[A-Za-z0-9]{1,32}/) == nil {
-      return .now(.failure(400, code: "bad-request", message: "tag is 1 to 32 letters and digits"))
+    if let tag, !Submitter.isTag(tag) {
+      return .now(
+        .failure(400, code: "bad-request", message: "tag is 1 to 100 letters, digits, hyphens, underscores and dots"))
     }
     let key: String?
     switch Self.key(of: request) {
