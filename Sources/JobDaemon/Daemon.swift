@@ -148,7 +148,8 @@ package final class Daemon: Sendable {
     failedFiles = FailedFiles(spool, configuration, clock: clock, log: log) { [uploads] in uploads.sweep() }
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
     releaser = Releaser(
-      spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log)
+      spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log,
+      counts: parts.predecessor?.releaser.finishedCounts ?? [:])
     flusher = Flusher(
       writer: writer, configuration: settings.writer, waiters: waiters, isAwaited: membership != nil, events: events)
     merger = Merger(main: main, flusher: flusher, events: events)

@@ -19,12 +19,14 @@ final class Releaser: Sendable {
   private let removers = WorkQueues(label: "removals", count: 4)
   private let refuser: Refuser
   private let events: DaemonEvents
-  private let counts = Mutex<[JobState: Int]>([:])
+  private let counts: Mutex<[JobState: Int]>
 
+  /// - Parameter counts: the jobs that became durable before, since the start of the process.
   init(
     spool: Spool, refuser: Refuser, scheduler: Scheduler, waiters: ReleaseWaiters, events: DaemonEvents,
-    log: DaemonLog
+    log: DaemonLog, counts: [JobState: Int] = [:]
   ) {
+    self.counts = Mutex(counts)
     self.spool = spool
     self.scheduler = scheduler
     self.waiters = waiters
