@@ -21,6 +21,8 @@ struct JobWatch {
 
   private let subject: Subject
   private var pace = JobPace()
+  private var lastDone = 0
+  private var lastMoved = ContinuousClock.now
   private(set) var tally = JobTally([JobReply]())
   private(set) var running: [JobReply] = []
   /// Some of those that have failed and are to be tried again.
@@ -52,6 +54,7 @@ struct JobWatch {
       retried = Array(named.filter { $0.state == .retryable }.prefix(Self.retriedLimit))
       tally = JobTally(named)
     }
+    if tally.running > 0 || tally.done != lastDone { (lastDone, lastMoved) = (tally.done, .now) }
     pace.note(done: tally.done, at: .now)
   }
 
@@ -73,7 +76,11 @@ struct JobWatch {
   }
 
   /// Such as `12 of 301 done, 3 running, 1 failed, 0.2/s, about 24 min left`.
-  var summary: String { tally.text(rate: pace.rate) }
+  ///
+  /// While nothing runs, as in a pause, what was done before says nothing of what is left.
+  var summary: String {
+    tally.text(rate: lastMoved.duration(to: .now) > .seconds(10) ? nil : pace.rate)
+  }
 
   /// A line for each of some jobs that are to be tried again, with the reason.
   var failures: [String] {

@@ -28,9 +28,7 @@ extension JobControl {
       let (found, ambiguous, ids) = try find([handle])
       if let ambiguous = ambiguous[handle] { throw ambiguous }
       guard let id = ids.first, let job = found[id] else { throw EditRefusal.unknown(handle) }
-      let isAllowed =
-        edit.changesArguments ? changer.mayEdit(jobsOf: job.submitter) : changer.mayCommand(jobsOf: job.submitter)
-      if !isAllowed { throw EditRefusal.foreign(id, job.submitter) }
+      try check(changer, may: edit, aJobOf: job.submitter, named: id)
       if let membership = engine.membership {
         try perform(edit, of: job.objectID, named: id, on: membership)
       } else {
@@ -38,6 +36,13 @@ extension JobControl {
       }
       return id
     }
+  }
+
+  private func check(
+    _ changer: JobChanger, may edit: JobEdit, aJobOf submitter: Int64?, named name: String
+  ) throws(EditRefusal) {
+    let isAllowed = edit.changesArguments ? changer.mayEdit(jobsOf: submitter) : changer.mayCommand(jobsOf: submitter)
+    if !isAllowed { throw .foreign(name, submitter) }
   }
 
   private func perform(_ edit: JobEdit, on entry: KnownJobs.Entry, _ name: String) throws {
