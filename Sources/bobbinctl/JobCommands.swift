@@ -112,7 +112,7 @@ struct JobCommand: Sendable {
       if let advice { session.output.note(advice) }
       if others.contains(where: { $0.result == .notFound }) {
         session.output.note(
-          "commands take the whole ID that somebody has given; of one that the daemon made, its beginning will do")
+          "commands take a whole ID; its beginning will do only if the daemon made it")
       }
     }
     guard outcome.matched == nil, let jobs = outcome.jobs else { return .success }
@@ -148,7 +148,7 @@ struct JobCommand: Sendable {
     case (.reverting, _):
       "the job \"\(job.id)\" is cancelled, and its checkpoints are still being reverted; try again in a moment"
     case (.notYours, _):
-      "the job \"\(job.id)\" can't be \(participle): it is that of \(job.submitter.map(JobReply.userText) ?? "an unknown user")"
+      "the job \"\(job.id)\" can't be \(participle): it belongs to \(job.submitter.map(JobReply.userText) ?? "an unknown user")"
     case (.replacing, _): "the job \"\(job.id)\" is just being replaced; try again in a moment"
     case (_, let owner?):
       "the job \"\(job.id)\" can't be \(participle): the unfinished job \"\(owner)\" has its unique key"

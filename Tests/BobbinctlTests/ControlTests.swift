@@ -41,7 +41,7 @@ struct ControlTests {
     let unknown = try TestDaemon(#"{"done": 0, "jobs": [{"id": "x", "result": "not-found"}]}"#)
     let missing = try await unknown.run("cancel", "x")
     #expect(missing.code == 2)
-    #expect(missing.errors.hasPrefix("bobbinctl: there is no job \"x\"\nbobbinctl: commands take the whole ID"))
+    #expect(missing.errors.hasPrefix("bobbinctl: there is no job \"x\"\nbobbinctl: commands take a whole ID"))
     let taken = try TestDaemon(
       #"""
       {"done": 0, "jobs": [{"id": "a", "result": "not-possible", "state": "cancelled", "uniqueOwner": "b\n"}]}

@@ -15,7 +15,7 @@ import Testing
     let jobs = [
       ("a", nil), ("ab", "one.json"), ("abc-1", "many.json"), ("abc-2", "many.json"), ("xyz", "ab"),
       ("long-4b0c19b6", "photo.json"), ("Ωmega-1", nil),
-      ("sent", "submitted-1000-cover.json.5F00.0A1B.json"), ("other", "submitted-1000-my-cover.json.5F01.0A1C.json"),
+      ("sent", "submitted-1000-=cover.json.5F00.0A1B.json"), ("other", "submitted-1000-=my-cover.json.5F01.0A1C.json"),
       ("firing", "submitted-0-tick@2026-11-23T03:00:00Z.json"),
     ]
     try ManagedObjectContext(parent: fixture.main, name: "jobs").performAndWait { context in

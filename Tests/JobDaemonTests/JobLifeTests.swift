@@ -13,6 +13,20 @@ struct JobLifeTests {
     #"{"type": "\#(type)", "id": "\#(id)", "backoff": {"kind": "fixed", "base": "1ms"}\#(more)}"#
   }
 
+  @Test("The status line for systemd names a few pauses, and how many more there are")
+  func manyPauses() async throws {
+    let fixture = try DaemonFixture()
+    try fixture.start()
+    fixture.daemon.scheduler.change { schedule, now in
+      for number in 1...40 {
+        schedule.setPaused(true, .queue("\(number)-" + String(repeating: "q", count: 90)), at: now)
+      }
+    }
+    let text = fixture.daemon.statusText
+    #expect(text.contains("and 35 more") && text.utf8.count < 1_000, "\(text)")
+    try await fixture.stop()
+  }
+
   @Test("A job that completes after failures keeps none of them as its error")
   func completed() async throws {
     let handler = ScriptedHandler("flaky") { execution in

@@ -53,7 +53,7 @@ struct JobLineLimiterTests {
         #"{"inserted": 5, "rejected": 2, "sample": null, "outputs": [{}, {}], "input": {"width": 3}}"#,
         "inserted 5, rejected 2, outputs 2"
       ),
-      ("null", nil), ("{}", nil), ("[1, 2]", "[1, 2]"), (#""done""#, #""done""#),
+      ("null", nil), ("{}", nil), ("[1, 2]", "[1,2]"), (#""done""#, #""done""#),
     ])
   func result(text: String, summary: String?) { #expect(JobLine.summary(ofResult: text) == summary) }
 }

@@ -43,10 +43,10 @@ extension SystemTests {
           RepositoryPaths.executable("bobbinctl").path(percentEncoded: false),
           ["--root", root.directory.path] + command + ["bobs"])
         #expect(refused.code != 0, "\(command)")
-        #expect(refused.errors.contains("it is that of user 4002"), "\(command): \(refused.errors)")
+        #expect(refused.errors.contains("it belongs to user 4002"), "\(command): \(refused.errors)")
       }
       let edited = try await ask(.member, "edit", "bobs", "text=mine")
-      #expect(edited.code != 0 && edited.errors.contains("is that of user 4002"), "\(edited.errors)")
+      #expect(edited.code != 0 && edited.errors.contains("belongs to user 4002"), "\(edited.errors)")
       #expect(try await ask(.member, "edit", "--priority", "5", "bobs").code != 0)
       let bobs = try await daemon.get("/v1/jobs/bobs")
       #expect(bobs["state"]?.string == "scheduled" && bobs["priority"]?.integer == 0)
@@ -81,7 +81,7 @@ extension SystemTests {
       #expect(try await ask(.controller, "edit", "--priority", "7", "bobs").code == 0)
       #expect(try await daemon.get("/v1/jobs/bobs")["priority"]?.integer == 7)
       let edited = try await ask(.controller, "edit", "bobs", "text=mine")
-      #expect(edited.code != 0 && edited.errors.contains("with whose rights it acts"), "\(edited.errors)")
+      #expect(edited.code != 0 && edited.errors.contains("acts with that user's rights"), "\(edited.errors)")
       #expect(try await text("bobs", daemon) == "bobs")
       // Root acts as anybody anyway.
       _ = try await daemon.tool(["edit", "bobs", "text=roots"])

@@ -9,13 +9,19 @@ import Testing
 extension SystemTests {
   @Suite("The progress of built-in types")
   struct ProgressOfBuiltIns {
-    @Test("top shows once, without a terminal, what runs and what has failed")
-    func top() async throws {
-      let root = try DaemonRoot(DaemonRoot.quickFlushes)
+    /// Declares a type whose program ends once a line is written to the pipe that is returned.
+    private static func declareSlow(_ root: DaemonRoot) throws -> String {
       let gate = root.directory.path("gate")
       try #require(mkfifo(gate, 0o600) == 0)
       try root.write(
         "[Handler]\nType=slow\nExecStart=/bin/sh -c \"read line < \(gate)\"\n", to: root.paths.handlers + "/slow.conf")
+      return gate
+    }
+
+    @Test("top shows once, without a terminal, what runs and what has failed")
+    func top() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes)
+      let gate = try Self.declareSlow(root)
       let daemon = try await DaemonProcess.ready(root)
       _ = try await daemon.submit(TestModel.importJob("bad", "none.csv"))
       try root.drop(#"{"type": "slow", "id": "long"}"#, as: "long.json")
@@ -35,10 +41,7 @@ extension SystemTests {
     @Test("Who waits for a submission counts its own jobs alone, and is told what came of them, rejects included")
     func waiting() async throws {
       let root = try DaemonRoot(DaemonRoot.quickFlushes)
-      let gate = root.directory.path("gate")
-      try #require(mkfifo(gate, 0o600) == 0)
-      try root.write(
-        "[Handler]\nType=slow\nExecStart=/bin/sh -c \"read line < \(gate)\"\n", to: root.paths.handlers + "/slow.conf")
+      let gate = try Self.declareSlow(root)
       let daemon = try await DaemonProcess.ready(root)
       try root.write(#"{"type": "slow", "id": "long"}"#, to: root.directory.path("long.json"))
       async let waiter = daemon.tool("submit", "--wait=60", root.directory.path("long.json"))
@@ -47,7 +50,7 @@ extension SystemTests {
       // The same user submits others.
       for id in ["a", "b"] { _ = try await daemon.submit(#"{"type": "noop", "id": "\#(id)"}"#) }
       let file = try await daemon.get("/v1/jobs/long")["file"]?.string ?? ""
-      let tag = try #require(file.firstMatch(of: /^submitted-\d+-long\.json\.([0-9A-F]{32})\./)?.1, "\(file)")
+      let tag = try #require(file.firstMatch(of: /^submitted-\d+-=long\.json\.([0-9A-F]{32})\./)?.1, "\(file)")
       let own = try await daemon.request(
         "GET", "/v1/jobs", query: ["text": String(tag), "counts": "true"]
       ).body
@@ -59,6 +62,10 @@ extension SystemTests {
       #expect(try await daemon.tool("hold", "nothing.json").code == 2)
       try opened.writeAll(Data("go\n".utf8))
       #expect(try await waiter.code == 0)
+      // A command takes it, too.
+      try root.write(#"{"type": "noop", "id": "x", "delay": "1h"}"#, to: root.directory.path("later.json"))
+      #expect(try await daemon.tool("submit", root.directory.path("later.json")).code == 0)
+      #expect(try await daemon.tool("cancel", "later.json").output == "1 job cancelled\n")
       // What came of an import is no secret.
       try root.payload("bad.csv", "job,number\na,1\nb,x\nc,3\n")
       try root.write(

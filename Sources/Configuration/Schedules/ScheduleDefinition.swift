@@ -21,9 +21,7 @@ package struct ScheduleDefinition: Sendable, Equatable {
   package var name: String { rule.name }
 
   /// The absolute path of the job file.
-  package var jobFile: String {
-    besideFile(job)
-  }
+  package var jobFile: String { besideFile(job) }
 
   /// A problem with the value of a key, with the key's place.
   package func problem(_ key: String, _ message: String) -> ConfigurationProblem { valueProblem(key, message) }

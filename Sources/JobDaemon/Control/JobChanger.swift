@@ -1,4 +1,4 @@
-/// A client who has jobs changed; it decides which ones.
+/// A client that changes jobs; it determines whose jobs these may be.
 ///
 /// A job acts with its submitter's rights, so that to say what it does is to act as that user. Whoever controls the daemon may
 /// start, stop and remove the jobs of all users, but not have them do something else.
@@ -20,7 +20,7 @@ enum JobChanger: Sendable, Equatable {
     }
   }
 
-  /// True if it may be changed what the jobs of a submitter do.
+  /// True if what the jobs of a submitter do may be changed.
   func mayEdit(jobsOf submitter: Int64?) -> Bool {
     switch self {
     case .owner: true

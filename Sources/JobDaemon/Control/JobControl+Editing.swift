@@ -106,8 +106,8 @@ extension EditRefusal {
   static func foreign(_ name: String, _ submitter: Int64?) -> EditRefusal {
     EditRefusal(
       code: .forbidden,
-      message: "the job \"\(displayName(name))\" is that of \(submitter.map { "user \($0)" } ?? "an unknown user"), "
-        + "with whose rights it acts",
+      message: "the job \"\(displayName(name))\" belongs to \(submitter.map { "user \($0)" } ?? "an unknown user"), "
+        + "and acts with that user's rights",
       hint: "that user can edit it, and so can root and the daemon's user")
   }
 

@@ -70,7 +70,7 @@ final class JobControl: Sendable {
           try job.map { try perform(order, $0.objectID, recorded: $0.state) } ?? .unknown
         }
       }
-      return zip(ids, zip(refusals, replies)).map { id, replies in (id, replies.0 ?? replies.1) }
+      return ids.indices.map { (ids[$0], refusals[$0] ?? replies[$0]) }
     }
   }
 

@@ -28,7 +28,7 @@ struct JobHandle {
   /// the beginning of `order-10`.
   func jobToChange(in context: isolated ManagedObjectContext, byFile: Bool = true) throws -> Job? {
     guard let job = try job(in: context, byFile: byFile) else { return nil }
-    let isExact = job.id == text || job.file.map { isFile($0) } == true
+    let isExact = job.id == text || job.file.map { Submitter.isFile($0, named: text) } == true
     return isExact || Self.isMadeByDaemon(job) ? job : nil
   }
 
@@ -39,9 +39,6 @@ struct JobHandle {
     let specification = try? JobSpecification(record: job, withArguments: false)
     return specification?.madeOf != nil || job.id.firstMatch(of: /-[0-9a-f]{16}(?:[#.].*)?$/) != nil
   }
-
-  /// True if it is the name of a file, or the one under which a client has submitted it.
-  private func isFile(_ file: String) -> Bool { file == text || Submitter.isNamed(file, text) }
 
   /// Finds the job; nil if there is none.
   ///
@@ -56,9 +53,7 @@ struct JobHandle {
     let isBeginning = try Condition(format: "id BEGINSWITH %@", text)
     if let job = try only(context.fetch(FetchRequest<Job>(isBeginning, limit: limit))) { return job }
     if !byFile { return nil }
-    // Few files have the text within another name.
-    let named = try context.fetch(FetchRequest<Job>(try Submitter.condition(onFile: text), limit: 10 * limit))
-    return try only(named.filter { $0.file.map(isFile) == true })
+    return try only(context.fetch(FetchRequest<Job>(try Submitter.condition(onFileNamed: text), limit: limit)))
   }
 
   private func only(_ found: [Job]) throws(Ambiguous) -> Job? {

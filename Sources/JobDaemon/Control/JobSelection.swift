@@ -67,7 +67,7 @@ struct RecordTest: Sendable, Equatable {
       if let since, created < since { return false }
       if let until, created >= until { return false }
     }
-    if let file, job.file != file, job.file.map({ Submitter.isNamed($0, file) }) != true { return false }
+    if let file, job.file.map({ Submitter.isFile($0, named: file) }) != true { return false }
     if let folded, ![job.id, job.file, job.failure].contains(where: { $0?.contains(folded: folded) ?? false }) {
       return false
     }
@@ -92,13 +92,13 @@ struct RecordTest: Sendable, Equatable {
       if let submitter { conditions.append(try Condition(format: "submitter == %@", Int64(submitter))) }
       if let since { conditions.append(try Condition(format: "createdAt >= %@", since)) }
       if let until { conditions.append(try Condition(format: "createdAt < %@", until)) }
-      if let file { conditions.append(try Submitter.condition(onFile: file)) }
+      if let file { conditions.append(try Submitter.condition(onFileNamed: file)) }
       return conditions.isEmpty ? nil : .and(conditions)
     }
   }
 
   /// True if objects have to be looked at beside what the condition tells.
-  var needsObjects: Bool { text != nil || file != nil || !arguments.isEmpty }
+  var needsObjects: Bool { text != nil || !arguments.isEmpty }
 }
 
 extension String {

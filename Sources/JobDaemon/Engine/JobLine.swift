@@ -148,8 +148,7 @@ extension JobLine {
   /// A result in short, such as `inserted 5, rejected 2, outputs 3`: what it has at the top, and how many its lists have.
   static func summary(ofResult text: String) -> String? {
     // Only what a handler returned, as the daemon itself has written it down.
-    guard let result = try? JSONValue(parsing: Array(text.utf8), dialect: .json) else { return nil }
-    return result.isNull || result.object != nil ? summary(of: result) : shortened(text)
+    (try? JSONValue(parsing: Array(text.utf8), dialect: .json)).flatMap(summary(of:))
   }
 
   static func summary(of result: JSONValue) -> String? {

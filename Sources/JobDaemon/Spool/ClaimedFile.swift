@@ -111,27 +111,26 @@ enum Submitter {
   ///   - tag: a word of the client's, by which it finds its jobs.
   ///   - hasLines: true if it has one job on each line.
   static func fileName(for user: UInt32, tag: String? = nil, hasLines: Bool = false) -> FileName {
-    let word = tag.map { $0 + "." } ?? ""
-    return FileName("\(prefix)\(user)-\(word)\(UUID().uuidString)\(hasLines ? ".ndjson" : ending)")
+    let front = tag.map { "\(tagMark)\($0)." } ?? "-"
+    return FileName("\(prefix)\(user)\(front)\(UUID().uuidString)\(hasLines ? ".ndjson" : ending)")
   }
 
-  /// True for what a client may have in such a name: letters, digits, hyphens, underscores, and dots but in front.
+  /// True for a word that may be a tag: letters, digits, hyphens, underscores, and dots except at the front.
   static func isTag(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}/) != nil }
 
-  /// Returns the text that names of files have which clients have submitted under a name of their own, where their tags begin.
-  private static func part(of name: String) -> String { "-\(name)." }
+  /// The mark in front of a tag, which no tag has.
+  private static let tagMark = "-="
 
-  /// True if a client has submitted a file under a name of its own.
-  static func isNamed(_ file: String, _ name: String) -> Bool {
-    guard file.hasPrefix(prefix), isTag(name) else { return false }
-    return file.dropFirst(prefix.count).drop { $0 != "-" }.hasPrefix(part(of: name))
+  /// True if a file has this name, or was submitted with a tag that begins with the name and a dot.
+  static func isFile(_ file: String, named name: String) -> Bool {
+    file == name || file.hasPrefix(prefix) && isTag(name) && file.contains("\(tagMark)\(name).")
   }
 
-  /// The condition on jobs whose file has a name, or was submitted under it; some whose file has another meet it as well, see
-  /// ``isNamed(_:_:)``.
-  static func condition(onFile name: String) throws -> Condition {
-    try Condition(
-      format: "file == %@ OR (file BEGINSWITH %@ AND file CONTAINS %@)", name, prefix, part(of: name))
+  /// The condition on jobs that ``isFile(_:named:)`` is true of.
+  static func condition(onFileNamed name: String) throws -> Condition {
+    if !isTag(name) { return try Condition(format: "file == %@", name) }
+    return try Condition(
+      format: "file == %@ OR (file BEGINSWITH %@ AND file CONTAINS %@)", name, prefix, "\(tagMark)\(name).")
   }
 
   /// Returns the name of the folder in `uploads/` with what came with such a file: `1000-UUID`; nil for other files.

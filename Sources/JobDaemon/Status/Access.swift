@@ -69,7 +69,7 @@ struct GuardedRouter {
     case nothing, reading, readingObjects, submitting
     /// To change jobs, at least one's own.
     case changing
-    /// To change what concerns the jobs of all.
+    /// To change what affects everybody's jobs.
     case controlling
   }
 

@@ -94,8 +94,8 @@ extension StatusService {
     case .controlling:
       if access.mayControl { return nil }
       return .failure(
-        403, code: "forbidden", message: "this user may not change what concerns the jobs of all",
-        hint: "ask as root, or an administrator may set [Status] ControlGroup to a group of those who may")
+        403, code: "forbidden", message: "this user may not change what affects everybody's jobs",
+        hint: "ask as root, or have an administrator name a group of yours in [Status] ControlGroup")
     case .submitting:
       if access.maySubmit { return nil }
       return .failure(

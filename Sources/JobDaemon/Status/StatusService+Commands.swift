@@ -12,8 +12,8 @@ extension StatusService {
   func addCommands(to router: inout GuardedRouter) {
     router.on(.post, "/v1/commands", needs: .changing, as: CommandRequest.description) { request, _ in
       // A selection may have very many jobs.
-      self.changing(request, within: .seconds(3600)) { (body, asker, responder) throws(JobFileError) in
-        let command = try CommandRequest(body, asker: asker)
+      self.changing(request, within: .seconds(3600)) { (body, responder) throws(JobFileError) in
+        let command = try CommandRequest(body, asker: request.client.wordsWithName)
         self.perform(command, by: self.changer(request.client), responder: responder)
       }
     }
@@ -24,7 +24,7 @@ extension StatusService {
           isPaused ? "Stops the start of jobs" : "Resumes the start of jobs", .reply(PauseReply.self),
           body: .object(["queue": ["type": "string"], "type": ["type": "string"]]))
       ) { request, _ in
-        self.changing(request) { (body, _, responder) throws(JobFileError) in
+        self.changing(request) { (body, responder) throws(JobFileError) in
           try self.setPaused(isPaused, body, responder: responder)
         }
       }
@@ -35,7 +35,7 @@ extension StatusService {
         "Changes the arguments of a job that does not run", .reply(EditReply.self), body: Self.editBody,
         refusals: [403, 404, 409]), tellsBody: false
     ) { request, parameters in
-      self.changing(request) { (body, _, responder) throws(JobFileError) in
+      self.changing(request) { (body, responder) throws(JobFileError) in
         self.edit(parameters["id"], try JobEdit(body), by: self.changer(request.client), responder: responder)
       }
     }
@@ -43,7 +43,7 @@ extension StatusService {
       .post, "/v1/flush", needs: .changing,
       as: .init("Writes computed outcomes to disk", .json(["type": "object", "required": ["flushed"]]), body: .empty)
     ) { request, _ in
-      self.changing(request) { (_, _, responder) throws(JobFileError) in self.flush(responder) }
+      self.changing(request) { (_, responder) throws(JobFileError) in self.flush(responder) }
     }
     router.on(
       .post, "/v1/copy", needs: .changing,
@@ -52,7 +52,7 @@ extension StatusService {
         refusals: [409])
     ) { request, _ in
       // Large stores take their time.
-      self.changing(request, within: .seconds(3600)) { (_, _, responder) throws(JobFileError) in
+      self.changing(request, within: .seconds(3600)) { (_, responder) throws(JobFileError) in
         self.refreshCopy(responder)
       }
     }
@@ -64,8 +64,8 @@ extension StatusService {
     "priority": ["type": "integer", "minimum": -100, "maximum": 100], "directory": ["type": "string"],
   ])
 
-  /// The change that a request makes, given its body and who asks.
-  typealias Change = @Sendable (JSONValue, String, HTTPResponder) throws(JobFileError) -> Void
+  /// The change that a request makes, given its body.
+  typealias Change = @Sendable (JSONValue, HTTPResponder) throws(JobFileError) -> Void
 
   /// Reads a request's body, and makes the change.
   ///
@@ -85,9 +85,8 @@ extension StatusService {
         .failure(400, code: "bad-request", message: "the body must be an object, not \(value.kindName)"))
     }
     if needsDatabase, let databaseRefusal { return .now(databaseRefusal) }
-    let asker = request.client.wordsWithName
     return .later(within: limit) { responder in
-      do throws(JobFileError) { try change(value, asker, responder) } catch {
+      do throws(JobFileError) { try change(value, responder) } catch {
         _ = responder.respond(.failure(400, code: "bad-request", message: error.description))
       }
     }
@@ -242,14 +241,14 @@ struct CommandRequest: Sendable, Equatable {
   ///
   /// - Parameter asker: who asks, for the reason in a cancelled job's record.
   /// - Throws: ``JobFileError`` that names the key.
-  init(_ body: JSONValue, asker: String) throws(JobFileError) {
+  init(_ body: JSONValue, asker: @autoclosure () -> String) throws(JobFileError) {
     guard let object = body.object else { throw JobFileError("the body must be an object, not \(body.kindName)") }
     let reader = try ArgumentReader(body, path: "")
     try reader.allow(["command", "jobs", "where", "value", "reason", "dryRun"])
     let name = try reader.requiredText("command")
     switch name {
     case "cancel":
-      command = .cancel(reason: try reader.line("reason", limit: 1_000) ?? "cancelled by \(asker)")
+      command = .cancel(reason: try reader.line("reason", limit: 1_000) ?? "cancelled by \(asker())")
     case "hold": command = .hold
     case "release": command = .release
     case "retry": command = .retry

@@ -20,7 +20,7 @@ extension StatusService {
           isDrained ? "Gives a host no more jobs" : "Gives a drained host jobs again", .reply(HostReply.self),
           body: .object(["host": ["type": "string"]], required: ["host"]), refusals: [404, 409])
       ) { request, _ in
-        self.changing(request) { (body, _, responder) throws(JobFileError) in
+        self.changing(request) { (body, responder) throws(JobFileError) in
           try self.setDrained(isDrained, body, responder: responder)
         }
       }
@@ -33,7 +33,7 @@ extension StatusService {
           ["host": ["type": "string"], "jobs": ["type": "string", "enum": ["move", "cancel"]]], required: ["host"]),
         refusals: [404, 409])
     ) { request, _ in
-      self.changing(request) { (body, _, responder) throws(JobFileError) in
+      self.changing(request) { (body, responder) throws(JobFileError) in
         try self.remove(body, responder: responder)
       }
     }
@@ -43,7 +43,7 @@ extension StatusService {
         "Ends an upgrade of the hosts one by one", .reply(UpgradeReply.self),
         body: .object(["dryRun": ["type": "boolean"]]), refusals: [404, 409])
     ) { request, _ in
-      self.changing(request) { (body, _, responder) throws(JobFileError) in
+      self.changing(request) { (body, responder) throws(JobFileError) in
         try self.finishUpgrade(body, responder: responder)
       }
     }

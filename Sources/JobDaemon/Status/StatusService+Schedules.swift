@@ -20,7 +20,7 @@ extension StatusService {
         "Has a schedule fire now", .reply(ScheduleReply.self), body: .empty, refusals: [404, 409])
     ) { request, parameters in
       let name = parameters["name"]
-      return self.changing(request) { (_, _, responder) throws(JobFileError) in
+      return self.changing(request) { (_, responder) throws(JobFileError) in
         self.daemon.schedules.run(name) { result in
           self.respond(responder, about: name, result.map { ScheduleReply(name: name, firing: $0.id) })
         }
@@ -33,7 +33,7 @@ extension StatusService {
         as: .init(summary, .reply(ScheduleReply.self), body: .empty, refusals: [404, 409])
       ) { request, parameters in
         let name = parameters["name"]
-        return self.changing(request, needsDatabase: false) { (_, _, responder) throws(JobFileError) in
+        return self.changing(request, needsDatabase: false) { (_, responder) throws(JobFileError) in
           self.daemon.schedules.setPaused(isPaused, name) { result in
             self.respond(responder, about: name, result.map { ScheduleReply(name: name) })
           }

@@ -135,7 +135,7 @@ async function showOutcome(command, jobs) {
 function outcome(job) {
   switch (job.result) {
     case 'done': return 'done'
-    case 'not-yours': return `it is that of user ${job.submitter ?? 'unknown'}`
+    case 'not-yours': return `it belongs to user ${job.submitter ?? 'unknown'}`
     case 'not-found': return 'there is no such job any more'
     case 'reverting': return 'it is cancelled, and what it saved is still being reverted'
     case 'replacing': return 'a submission is about to replace it'

@@ -10,7 +10,7 @@ import {card, control, empty, facts, FINAL, heading, jobCell, named, outcome, pr
 import {history, SPANS} from './samples.js'
 
 /** True of a host of a fleet, whose store has a URL; that of any other daemon has a path. */
-const isInFleet = status => !status.store.startsWith('/')
+const isInFleet = status => status.store.includes('://')
 
 async function load({parameters}) {
   const span = SPANS[parameters.span] ? parameters.span : 'hour'
