@@ -51,7 +51,7 @@ let package = Package(
     .target(name: "TextSupport", swiftSettings: strict),
 
     // The object graph.
-    .target(name: "ObjectModel", swiftSettings: strict),
+    .target(name: "ObjectModel", dependencies: ["TextSupport"], swiftSettings: strict),
     // What a store has to know, and contexts as well: rows, changes, conditions, and the protocols of a store.
     .target(name: "StoreInterface", dependencies: ["ObjectModel", "TextSupport"], swiftSettings: strict),
     .target(name: "SQLGeneration", dependencies: ["ObjectModel", "StoreInterface"], swiftSettings: strict),
@@ -156,7 +156,7 @@ let package = Package(
     .target(
       name: "StatusPage", dependencies: ["CZlib"], exclude: ["Files"], swiftSettings: strict, plugins: ["EmbedPage"]),
     // The replies of the status interface, as the daemon writes and its clients read them.
-    .target(name: "StatusReplies", dependencies: ["JSONText"], swiftSettings: strict),
+    .target(name: "StatusReplies", dependencies: ["JSONText", "TextSupport"], swiftSettings: strict),
     // Examines spool and store from outside the daemon.
     .target(name: "Doctor", dependencies: ["CSQLite", "JSONText", "SystemSupport"], swiftSettings: strict),
     .executableTarget(

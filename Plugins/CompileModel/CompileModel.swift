@@ -12,8 +12,16 @@ struct CompileModel: BuildToolPlugin {
       let output = context.pluginWorkDirectoryURL.appending(component: name + ".swift")
       return .buildCommand(
         displayName: "Compile the model \(name)", executable: tool.url,
-        arguments: [bundle.path, "--output", output.path],
+        arguments: [bundle.path, "--output", output.path, "--module-access", access(of: target)],
         inputFiles: [bundle] + (try files(in: bundle)), outputFiles: [output])
+    }
+  }
+
+  /// What a program or its tests declare is internal, unless somebody says otherwise; a library's classes are for others.
+  private func access(of target: any Target) -> String {
+    switch (target as? any SourceModuleTarget)?.kind {
+    case .executable, .test: "internal"
+    default: "public"
     }
   }
 

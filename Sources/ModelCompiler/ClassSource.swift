@@ -1,13 +1,17 @@
 import Foundation
 import ObjectModel
 
-/// The class of one entity.
+/// The class that is generated for one entity.
 struct ClassSource {
   private let entity: Entity
   private let classes: GeneratedClasses
   private let names: SwiftNames
   private let access: AccessLevel
+  /// The class of the entity's objects.
   private let name: String
+  /// The generated class: the same, or the superclass of one that is written by hand.
+  private let generatedName: String
+  private let openModifier: String
   private let propertyNames: PropertyNames
 
   init(_ entity: Entity, classes: GeneratedClasses, names: SwiftNames, access: AccessLevel) {
@@ -17,22 +21,25 @@ struct ClassSource {
     self.access = access
     propertyNames = classes.propertyNames(of: entity)
     name = SwiftNames.escaped(classes.name(of: entity) ?? entity.name)
+    generatedName = SwiftNames.escaped(classes.generatedName(of: entity) ?? entity.name)
+    // Only what has an open superclass can be open.
+    openModifier = classes.hasWrittenAncestor(entity) ? access.modifier : access.openModifier
   }
 
   func add(to source: inout SourceText) {
     let ancestor = classes.ancestor(of: entity)
     let superclass = ancestor.flatMap(classes.name).map(SwiftNames.escaped) ?? "ManagedObject"
-    source.add(
-      comment: entity.entityDescription.userInfo["documentation"] ?? "An object of the entity `\(entity.name)`.")
-    source.add("\(access.openModifier)class \(name): \(superclass) {")
+    source.add(comment: documentation)
+    source.add("\(openModifier)class \(generatedName): \(superclass) {")
     source.indented { source in
       let string = names.library("String")
-      source.add(
-        "\(access.openModifier)override class var entityName: \(string) { \(SwiftNames.literal(entity.name)) }")
-      source.add(
-        "\(access.openModifier)override class var isGenerated: \(names.library("Bool")) { self == \(name).self }")
-      // The superclass has what its entity has; entities between them that have no class are served here.
-      for property in entity.properties.dropFirst(ancestor?.properties.count ?? 0) where !property.isHidden {
+      source.add("\(openModifier)override class var entityName: \(string) { \(SwiftNames.literal(entity.name)) }")
+      // Below a class that is written by hand hooks are inherited: it is none of a model's then, as its superclass says.
+      if !classes.hasWrittenAncestor(entity) {
+        source.add(
+          "\(openModifier)override class var isGenerated: \(names.library("Bool")) { self == \(generatedName).self }")
+      }
+      for property in classes.declaredProperties(of: entity) where !property.isHidden {
         switch property.kind {
         case .attribute(let attribute): AttributeSource(attribute, property, owner: self).add(to: &source)
         case .relationship(let relationship): RelationshipSource(relationship, property, owner: self).add(to: &source)
@@ -51,17 +58,22 @@ struct ClassSource {
     source.add("}")
   }
 
+  private var documentation: String {
+    if name != generatedName { return "The properties of `\(name)`, which is written by hand as a subclass." }
+    return entity.entityDescription.userInfo["documentation"] ?? "An object of the entity `\(entity.name)`."
+  }
+
   private func addTable(to source: inout SourceText) {
     let type = "[\(names.library("AnyKeyPath")): \(names.library("String"))]"
     source.add("")
     source.add("// A key path never changes; `AnyKeyPath` just isn't marked as Sendable.")
     source.add(
       prefix: "nonisolated(unsafe) private static let table: \(type) = ",
-      list: entity.properties.filter { !$0.isHidden }.map {
+      list: classes.knownProperties(of: entity).filter { !$0.isHidden }.map {
         ("\\\(name).\(SwiftNames.escaped(swiftName(of: $0.name)))", SwiftNames.literal($0.name))
       })
     source.add("")
-    source.add("\(access.openModifier)override class var propertyNamesByKeyPath: \(type) { table }")
+    source.add("\(openModifier)override class var propertyNamesByKeyPath: \(type) { table }")
   }
 
   // For the sources of the properties:

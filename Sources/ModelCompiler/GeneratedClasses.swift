@@ -1,7 +1,25 @@
 import Foundation
 import ObjectModel
 
-/// The entities that get a class, and the names of classes and properties.
+/// The part of an entity's class that is generated; the rest is written by hand.
+enum GeneratedPart: String {
+  /// The class.
+  case all = "class"
+  /// A superclass with the properties.
+  case properties
+  /// Nothing.
+  case nothing = "none"
+
+  /// The key in an entity's user info whose value names the part.
+  static let key = "bobbin.generate"
+
+  /// The part of that entity's class; all of it, if the model doesn't say otherwise.
+  init(of entity: Entity) {
+    self = entity.entityDescription.userInfo[Self.key].flatMap(Self.init(rawValue:)) ?? .all
+  }
+}
+
+/// The entities that have a class, generated or written by hand, and the names of classes and properties.
 struct GeneratedClasses {
   /// In the order of the model, those they inherit from first.
   let entities: [Entity]
@@ -10,6 +28,8 @@ struct GeneratedClasses {
   private let model: ManagedObjectModel
   /// The Swift name of each class, by the entity's name.
   private var classNames: [String: String] = [:]
+  /// The Swift name of each generated superclass of a class that is written by hand, by the entity's name.
+  private var superclassNames: [String: String] = [:]
   /// The model's name of each class, by the entity's name: what the classes are found by when the model is read.
   private var keys: [String: String] = [:]
   private var propertyNames: [String: PropertyNames] = [:]
@@ -17,21 +37,24 @@ struct GeneratedClasses {
   /// - Throws: ``ModelError`` for names that were wanted and can't be those of classes or properties in Swift.
   init(_ modelFile: ModelFile, file: String) throws(ModelError) {
     model = modelFile.model
-    entities = model.entities.filter { Self.className(of: $0) != nil }
+    entities = model.entities.filter { $0.entityDescription.className != nil }
     do throws(ModelError) {
       try nameClasses()
       for entity in model.entities {
         var names = entity.parent.flatMap { propertyNames[$0.name] } ?? PropertyNames()
-        // Without a class there is nothing to warn of.
+        // Without a generated class there is nothing to warn of.
         var noted: [ModelError] = []
         try names.add(entity, &noted)
-        if classNames[entity.name] != nil { warnings += noted }
+        if classNames[entity.name] != nil, GeneratedPart(of: entity) != .nothing { warnings += noted }
         propertyNames[entity.name] = names
       }
     } catch {
       throw Self.placed(error, in: modelFile, file: file)
     }
-    for entity in entities { checkTypes(of: entity) }
+    for entity in entities {
+      checkPart(of: entity)
+      checkTypes(of: entity)
+    }
     warnings = warnings.map { Self.placed($0, in: modelFile, file: file) }
   }
 
@@ -57,7 +80,11 @@ struct GeneratedClasses {
     var firsts: [String: Entity] = [:]
     var sharing: [(entity: Entity, name: String)] = []
     for entity in entities {
-      guard let name = Self.className(of: entity) else { continue }
+      guard let name = entity.entityDescription.className else { continue }
+      if classNames[entity.name] == nil, let first = firsts[name], haveOneClass(first, entity) {
+        classNames[entity.name] = classNames[first.name]
+        continue
+      }
       let isShared = firsts[name] != nil
       keys[entity.name] = isShared ? "\(entity.name).\(name)" : name
       firsts[name] = firsts[name] ?? entity
@@ -71,6 +98,17 @@ struct GeneratedClasses {
     for (entity, name) in sharing {
       nameClass(of: entity, named: name, preferring: entity.name, owners: &owners, sharedWith: firsts[name])
     }
+    for entity in entities where GeneratedPart(of: entity) == .properties {
+      var free = (classNames[entity.name] ?? entity.name) + "Properties"
+      while owners[free] != nil { free += "_" }
+      owners[free] = entity.name
+      superclassNames[entity.name] = free
+    }
+  }
+
+  /// True if both have the same class: one that is written by hand may be that of several entities.
+  private func haveOneClass(_ entity: Entity, _ other: Entity) -> Bool {
+    GeneratedPart(of: entity) == .nothing && GeneratedPart(of: other) == .nothing
   }
 
   /// Gives a class its preferred name, or a similar one that is free and valid in Swift.
@@ -94,7 +132,19 @@ struct GeneratedClasses {
           + "gives it another name", entity: entity.name))
   }
 
+  private mutating func checkPart(of entity: Entity) {
+    guard let told = entity.entityDescription.userInfo[GeneratedPart.key], GeneratedPart(rawValue: told) == nil else {
+      return
+    }
+    warnings.append(
+      ModelError(
+        .invalidValue,
+        "\"\(told)\" (\(GeneratedPart.key)) is none of class, properties and none, so the class is generated",
+        entity: entity.name))
+  }
+
   private mutating func checkTypes(of entity: Entity) {
+    if GeneratedPart(of: entity) == .nothing { return }
     for attribute in entity.entityDescription.attributes where attribute.hasInvalidClassName {
       warnings.append(
         ModelError(
@@ -106,11 +156,14 @@ struct GeneratedClasses {
   }
 
   /// The Swift names of all classes.
-  var names: Set<String> { Set(classNames.values) }
+  var names: Set<String> { Set(classNames.values).union(superclassNames.values) }
 
-  /// True if a property has a type of Foundation.
+  /// The entities of which something is generated.
+  var generated: [Entity] { entities.filter { GeneratedPart(of: $0) != .nothing } }
+
+  /// True if a generated property has a type of Foundation.
   var showsFoundation: Bool {
-    entities.flatMap(\.properties).contains { property in
+    generated.flatMap(declaredProperties).contains { property in
       guard let attribute = property.attribute else { return false }
       switch attribute.type {
       case .decimal, .date, .binary, .uuid, .uri: return true
@@ -124,15 +177,18 @@ struct GeneratedClasses {
 
   func entity(named name: String) -> Entity? { model.entitiesByName[name] }
 
-  /// The class generated for an entity, or nil if there is none.
+  /// The class of an entity's objects, or nil if there is none.
   func name(of entity: Entity) -> String? { classNames[entity.name] }
 
-  /// The key by which a model's reader finds an entity's class.
+  /// The class that is generated for an entity: that of its objects, or the superclass of one that is written by hand.
+  func generatedName(of entity: Entity) -> String? { superclassNames[entity.name] ?? classNames[entity.name] }
+
+  /// The key by which a model's reader finds an entity's class; nil if it has none, or that of another entity.
   func key(of entity: Entity) -> String? { keys[entity.name] }
 
   /// The Swift names of the properties of all classes.
   var namesOfProperties: Set<String> {
-    Set(entities.flatMap { entity in entity.properties.map { propertyNames(of: entity)[$0.name] } })
+    Set(generated.flatMap { entity in entity.properties.map { propertyNames(of: entity)[$0.name] } })
   }
 
   /// The Swift names of an entity's properties.
@@ -145,9 +201,24 @@ struct GeneratedClasses {
     return ancestor
   }
 
-  private static func className(of entity: Entity) -> String? {
-    guard entity.entityDescription.userInfo["bobbin.generate"] != "none" else { return nil }
-    return entity.entityDescription.className
+  /// The properties that the generated class declares: its superclass has the others, and those of entities between
+  /// them that have no class are served here.
+  func declaredProperties(of entity: Entity) -> ArraySlice<Property> {
+    entity.properties.dropFirst(ancestor(of: entity)?.properties.count ?? 0)
+  }
+
+  /// The properties that the generated class is sure to have: what an ancestor written by hand declares is not known.
+  func knownProperties(of entity: Entity) -> ArraySlice<Property> {
+    let written = ancestors(of: entity).first { GeneratedPart(of: $0) == .nothing }
+    return entity.properties.dropFirst(written?.properties.count ?? 0)
+  }
+
+  /// True if a class that is written by hand is among the superclasses.
+  func hasWrittenAncestor(_ entity: Entity) -> Bool { ancestors(of: entity).contains { GeneratedPart(of: $0) != .all } }
+
+  /// The entities above that have a class, nearest first.
+  private func ancestors(of entity: Entity) -> [Entity] {
+    Array(sequence(first: entity) { ancestor(of: $0) }.dropFirst())
   }
 }
 

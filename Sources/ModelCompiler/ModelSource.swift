@@ -27,7 +27,7 @@ struct ModelSource {
     source.add("")
     // A public import that no public declaration needs is a warning, and so would be one that is missing.
     source.add((classes.showsFoundation ? access.modifier : "") + "import Foundation")
-    source.add("\(access.modifier)import \(classes.entities.isEmpty ? "ObjectModel" : "ObjectGraph")")
+    source.add("\(access.modifier)import \(classes.generated.isEmpty ? "ObjectModel" : "ObjectGraph")")
     source.add("")
     source.add("/// The model `\(title)`, compiled in.")
     source.add("\(access.modifier)enum \(SwiftNames.escaped(modelName)) {")
@@ -36,7 +36,7 @@ struct ModelSource {
         to: &source, xml: decoded, fileName: bundle.lastPathComponent, classes: classes, names: names, access: access)
     }
     source.add("}")
-    for entity in classes.entities {
+    for entity in classes.generated {
       source.add("")
       ClassSource(entity, classes: classes, names: names, access: access).add(to: &source)
     }

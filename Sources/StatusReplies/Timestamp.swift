@@ -1,5 +1,6 @@
 package import Foundation
 package import JSONText
+import TextSupport
 
 /// An ISO 8601 time with or without fractions of a second; other text is kept as it is.
 package struct Timestamp: Decodable, Sendable {
@@ -18,9 +19,7 @@ package struct Timestamp: Decodable, Sendable {
 
   package init(text: String) {
     self.text = text
-    date =
-      (try? Date.ISO8601FormatStyle().parse(text))
-      ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+    date = Date(moment: text)
   }
 }
 

@@ -35,7 +35,7 @@ struct ArticleCodeTests {
   private func program(_ number: Int, _ piece: String) -> String {
     let lines = piece.split(separator: "\n", omittingEmptySubsequences: false)
     return """
-      import BackgroundFetch
+      @testable import BackgroundFetch
       import Foundation
       import ObjectGraph
       import ObjectGraphTesting

@@ -56,6 +56,18 @@ struct SQLiteStoreOpeningTests {
     #expect(try connection.controlResult("PRAGMA synchronous") { $0.text(0) } == "2")
   }
 
+  @Test("refuses a URL that is none of a file, and makes nothing at its path")
+  func otherURL() throws {
+    let fixture = try StoreFixture()
+    let path = fixture.url.path + ".other"
+    let url = try #require(URL(string: "http://example.org\(path)"))
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStoreDescription.sqlite(at: url).open(fixture.model, 1)
+    }
+    #expect(error?.code == .cannotOpen && error?.path == url.absoluteString)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   @Test("gives tables and columns the names of the model")
   func names() throws {
     let fixture = try StoreFixture()

@@ -127,7 +127,7 @@ extension BatchPacker {
 
   @inline(__always)
   mutating func set(real: Double, _ slot: Int) {
-    if slot >= 0, columns[slot].type == .double { return columns[slot].set(real: real, row: count) }
+    if slot >= 0, columns[slot].type == .double, !real.isNaN { return columns[slot].set(real: real, row: count) }
     set(.double(real), slot)
   }
 
@@ -152,7 +152,8 @@ extension BatchPacker {
     guard let converted = value.converted(to: type) else {
       return fail(entity.mismatch(columns[slot].property, type.rawValue, found: found() ?? value.typeName))
     }
-    switch converted {
+    // Stores keep NaN as nil.
+    switch converted.isNotANumber ? .null : converted {
     case .null where !columns[slot].isPacked:
       extras.append(BatchExtra(row: count, property: columns[slot].property, value: .blob(nil)))
     case .null: columns[slot].setNull(row: count)

@@ -98,7 +98,8 @@ struct BatchAssignment {
           .typeMismatch, "\(entity.name).\(name) takes \(attribute.type.rawValue), not \(value.predicateText)",
           fragment: name)
       }
-      source = .constant(converted)
+      // Stores keep NaN as nil.
+      source = .constant(converted.isNotANumber ? .null : converted)
     default:
       // What can be compared with the property can be its value; the conversion of each value has the last word.
       _ = try Condition.compare(.keyPath([name]), .equal, operand, []).resolved(for: entity)

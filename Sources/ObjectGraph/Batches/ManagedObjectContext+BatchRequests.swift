@@ -121,6 +121,10 @@ extension Entity {
       throw ConditionError(
         .unsupported, "\(self.name).\(name) is transient, so a batch request can't write it", fragment: name)
     }
+    if property.attribute?.derivation != nil {
+      throw ConditionError(
+        .unsupported, "\(self.name).\(name) is derived, so the store computes it and nobody sets it", fragment: name)
+    }
     return property
   }
 

@@ -19,6 +19,7 @@ public final class PersistentContainer: Sendable {
   /// The context that saves to the store, the only one of the stack whose save does I/O.
   public let rootContext: ManagedObjectContext
   private let merging: Mutex<DefaultContextMerging>
+  private let saves = SaveTurns()
   let threads = ContextsByThread()
 
   /// Makes the stack and opens its store.
@@ -89,20 +90,42 @@ public final class PersistentContainer: Sendable {
   /// Runs a block in a new child of the root, never on main, and saves its changes to the store.
   ///
   /// When it returns, the changes are on disk, and the default context shows them. The default context's own unsaved
-  /// changes stay unsaved. If the block throws, nothing is saved.
+  /// changes stay unsaved. If it throws, nothing is saved and nothing is left of the changes, so that it can be called again;
+  /// only if others have changes in the root meanwhile, they stay there with theirs. Blocks run side by side; their changes
+  /// go to the store one after the other.
+  ///
+  /// Of two blocks that change the same property the later one wins. One that computes a value from what it reads asks for
+  /// ``ManagedObjectContext/detectConflicts(for:)`` first, and is called again after ``SaveConflicts``.
   /// - Parameters:
   ///   - name: the context's name in logs, errors and history.
   ///   - block: the work, on the new context's executor; its result is returned.
-  /// - Throws: errors of the block, or of a level's save; then the levels above were not saved either.
+  /// - Throws: errors of the block, or of a level's save.
   @discardableResult
   public func save<Result: Sendable>(
     named name: String = "save", _ block: @Sendable (isolated ManagedObjectContext) throws -> Result
   ) async throws -> Result {
     let context = newChildOfRootContext(name: name)
     let result = try await context.perform(block)
-    try await context.saveToPersistentStore()
+    try await saves.perform { try await self.store(context) }
     await waitForMerges()
     return result
+  }
+
+  /// Saves a child of the root into the store. What that refuses leaves the root as well: nobody would take it out again.
+  private func store(_ child: ManagedObjectContext) async throws {
+    let isClean = await rootContext.perform { !$0.hasChanges }
+    let size = try await child.perform { context in
+      context.processPendingChanges()
+      let size = context.pending.size
+      try context.save()
+      return size
+    }
+    do { try await rootContext.saveOnlySelf() } catch {
+      await rootContext.perform { root in
+        if isClean && root.pending.size == size { root.rollback() }
+      }
+      throw error
+    }
   }
 
   /// Returns once the default context shows all that was saved before the call.
@@ -117,6 +140,39 @@ extension PersistentContainer {
   public var mergePolicy: MergePolicy {
     get { coordinator.mergePolicy }
     set { coordinator.mergePolicy = newValue }
+  }
+}
+
+/// The turns of those that save through one root, which have it for themselves from their own save to that of the root.
+private final class SaveTurns: Sendable {
+  private struct State {
+    var isTaken = false
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// Performs a body when those before have ended.
+  func perform(_ body: () async throws -> Void) async throws {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        if state.isTaken { state.waiting.append(continuation) }
+        defer { state.isTaken = true }
+        return !state.isTaken
+      }
+      if isFree { continuation.resume() }
+    }
+    defer {
+      let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        if state.waiting.isEmpty {
+          state.isTaken = false
+          return nil
+        }
+        return state.waiting.removeFirst()
+      }
+      next?.resume()
+    }
+    try await body()
   }
 }
 

@@ -195,7 +195,8 @@ extension ManagedObjectContext {
     set { merging.policy = newValue }
   }
 
-  /// Makes the next save detect a conflict if others have changed this object, even if it is not changed here.
+  /// Makes the next save detect a conflict if others have changed this object since it was read here, whether it is changed
+  /// here or not.
   ///
   /// It holds until a save succeeds, the object is refreshed, or the changes are rolled back. Cost: a look at the row
   /// in the save's transaction.

@@ -49,13 +49,14 @@ extension ManagedObjectContext {
   /// - Throws: ``SaveConflicts`` if the policy makes that an error, or ``StoreError`` if a row can't be read.
   private func checkAgainstParent() throws {
     var conflicts: [MergeConflict] = []
-    for change in registry.conflicts.rows(besides: pending.currentSets()) {
+    // Also those that change here: the parent takes what comes last, and looks at nothing.
+    for change in registry.conflicts.rows(besides: []) {
       let fresh = try registry.row(for: change.id)
       let layout = coordinator.layouts[Int(change.id.entityIndex)]
       if let fresh, let base = change.base, fresh.changedSlots(from: base, layout: layout).isEmpty { continue }
       let conflict = MergeConflict(
         change, stored: fresh, kind: .contextAgainstRowCache, model: coordinator.model)
-      // There is nothing to write, so with any other resolution the save continues.
+      // With any other resolution the save continues, and adds what changes here to what the others have changed.
       if try mergePolicy.resolution(of: conflict) == nil { conflicts.append(conflict) }
     }
     if !conflicts.isEmpty { throw SaveConflicts(conflicts) }

@@ -27,10 +27,11 @@ extension ManagedObjectContext {
   /// Sets ``retainsRegisteredObjects`` from outside of a block.
   public func setRetainsRegisteredObjects(_ retains: Bool) { retainsRegisteredObjects = retains }
 
-  /// True if a fault whose row is gone becomes a deleted object with nil properties; the default.
+  /// True if a fault whose row is gone becomes a deleted object with nil properties; the default. What is set on it is
+  /// not saved.
   ///
-  /// If false, its properties are nil too, and the next save throws ``ObjectNotFound``. ``realize(_:)`` and
-  /// ``existingObject(with:)`` throw it at once in either case.
+  /// If false, its properties are nil too, and the next save throws ``ObjectNotFound``, as does one after a property was
+  /// set. ``realize(_:)`` and ``existingObject(with:)`` throw it at once in either case.
   public var shouldDeleteInaccessibleFaults: Bool {
     get { registry.settings.deletesInaccessibleFaults }
     set { registry.settings.deletesInaccessibleFaults = newValue }

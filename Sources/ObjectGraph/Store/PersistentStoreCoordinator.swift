@@ -96,6 +96,9 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The folder for files that a save is to adopt; nil if the store has none, or there is no store.
   package var stagingDirectory: String? { store.withLock { $0 }?.stagingDirectory }
 
+  /// True if there is a store, and it keeps no text with the character U+0000.
+  var refusesNul: Bool { store.withLock { $0?.refusesNul ?? false } }
+
   /// The open store.
   package func openStore() throws(StoreError) -> any PersistentStore {
     guard let store = store.withLock({ $0 }) else {

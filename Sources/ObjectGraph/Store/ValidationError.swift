@@ -28,6 +28,8 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     public static let deniedDelete = Rule(rawValue: "delete denied")
     /// A number or date is NaN, which no store keeps.
     public static let notANumber = Rule(rawValue: "not a number")
+    /// A text has the character U+0000, which the store can't keep: PostgreSQL's can't.
+    public static let nulCharacter = Rule(rawValue: "nul character")
     /// The value is not of the property's type.
     public static let wrongType = Rule(rawValue: "wrong type")
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TextSupport
 
 /// A conversion of values of one attribute type to another.
 package struct ValueConversion: Sendable, Hashable {
@@ -130,11 +131,7 @@ extension Value {
         case "no", "false", "0": .boolean(false)
         default: Value?.none
         }
-      case .date:
-        [true, false].lazy.compactMap { hasFraction in
-          // What does not fit one of the two forms may fit the other; nil says that it fits none.
-          try? Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction).parse(text)
-        }.first.map(Value.date)
+      case .date: Date(moment: text).map(Value.date)
       case .string: .string(text)
       case .uuid: UUID(uuidString: text).map(Value.uuid)
       case .uri: URL(string: text).map(Value.url)

@@ -51,7 +51,7 @@ struct StoreInspection {
     }
     throw StoreError(
       .notAStore,
-      "the schema \(schemaName) of the database has tables of another program; choose another schema",
+      "the schema \(schemaName) of the database has tables of another program; use a database of its own",
       path: connection.place)
   }
 
@@ -64,7 +64,7 @@ struct StoreInspection {
     }
     guard let version = try metadata("format").flatMap({ Int($0) }) else {
       throw StoreError(
-        .notAStore, "the schema \(schemaName) of the database is of another program; choose another schema",
+        .notAStore, "the schema \(schemaName) of the database is of another program; use a database of its own",
         path: connection.place)
     }
     guard version <= StoreOpener.formatVersion else {

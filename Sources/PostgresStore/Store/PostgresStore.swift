@@ -154,6 +154,8 @@ public final class PostgresStore: PersistentStore, Sendable {
   /// Large values come as bytes: there is no folder that the server could take files from.
   package var stagingDirectory: String? { nil }
 
+  package var refusesNul: Bool { true }
+
   package func bytesInUse() throws(StoreError) -> Int {
     try spare.lend { connection throws(StoreError) in
       let size = try connection.query(

@@ -10,6 +10,10 @@ extension SQLiteStore {
   package convenience init(
     at url: URL, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: SQLiteStoreOptions = .init()
   ) throws(StoreError) {
+    guard url.scheme == nil || url.isFileURL else {
+      throw StoreError(
+        .cannotOpen, "a store's URL is that of a file, as URL(fileURLWithPath:) makes it", path: url.absoluteString)
+    }
     let path = url.standardizedFileURL.path
     let counter = StatementCounter()
     let schema = Schema(model)

@@ -1,5 +1,6 @@
 import Foundation
 package import ObjectModel
+import TextSupport
 
 /// The type of an operand's values, as far as comparisons are concerned.
 package enum OperandType: Hashable, Sendable {
@@ -90,7 +91,7 @@ extension Value {
     case (.integer, .decimal(let number)), (.real, .decimal(let number)): number.comparable(with: type)
     case (.boolean, .integer(let number)): number == 0 || number == 1 ? .boolean(number == 1) : .none
     case (.date, .date(let date)): date.timeIntervalSinceReferenceDate.isNaN ? .none : self
-    case (.date, .string(let text)): (try? Date(text, strategy: .iso8601)).map(Value.date)
+    case (.date, .string(let text)): Date(moment: text).map(Value.date)
     case (.decimal, .decimal(let number)): number.isNaN ? .none : self
     case (.decimal, .integer(let number)): .decimal(Decimal(number))
     case (.decimal, .double(let number)): number.isFinite ? Decimal(string: "\(number)").map(Value.decimal) : .none

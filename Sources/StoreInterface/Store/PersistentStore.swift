@@ -45,6 +45,9 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Calls the handler each time it is noticed that others have committed, if the store is opened to notice.
   func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError)
 
+  /// True if no text that is saved may have the character U+0000.
+  var refusesNul: Bool { get }
+
   /// The folder for files that a save is to take over (on the same file system); nil if the store has none.
   var stagingDirectory: String? { get }
 
@@ -243,6 +246,8 @@ extension PersistentStore {
   package func snapshot() throws -> (any StoreSnapshot)? { nil }
 
   package var history: (any StoreHistory)? { nil }
+
+  package var refusesNul: Bool { false }
 
   package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {}
   package func findings() throws(StoreError) -> [String] { [] }

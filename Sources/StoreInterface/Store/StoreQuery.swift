@@ -55,7 +55,8 @@ extension ResolvedSort {
     switch path.type {
     case .data: throw ConditionError(.unsupported, "binary data can't be sorted by", fragment: fragment)
     case .object:
-      throw ConditionError(.unsupported, "objects can't be sorted by; name an attribute", fragment: fragment)
+      throw ConditionError(
+        .unsupported, "a relationship's objects have no order; name an attribute to sort by", fragment: fragment)
     default: break
     }
     if textOrder != .codePoints && !path.type.isText {

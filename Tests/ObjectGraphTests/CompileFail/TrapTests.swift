@@ -89,6 +89,50 @@ struct TrapTests {
     expectMessage(result, "\"main\"", "another context")
   }
 
+  @Test("Setting a relationship by name to something else than objects")
+  func notAnObject() async {
+    let single = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let stack = try Stack(People.model, inMemory: true)
+      stack.main.performAndWait { main in
+        Person(context: main).setValue(Department(context: main).objectID, forKey: "department")
+      }
+      exit(0)
+    }
+    expectMessage(single, "Person.department leads to an object, and can't hold a ManagedObjectID")
+    let several = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let stack = try Stack(People.model, inMemory: true)
+      stack.main.performAndWait { Department(context: $0).setValue(Person(context: $0), forKey: "employees") }
+      exit(0)
+    }
+    expectMessage(several, "Department.employees leads to objects and takes an array or a set of them")
+  }
+
+  @Test("Setting a number by name that is out of the property's range")
+  func outOfRange() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let stack = try Stack(Zoo.model, inMemory: true)
+      stack.main.performAndWait { Everything(context: $0).setValue(70_000, forKey: "small") }
+      exit(0)
+    }
+    expectMessage(result, "Everything.small is Integer 16, and can't hold this Int: it is out of range")
+  }
+
+  @Test("Deleting an object again whose delete was saved")
+  func deletedObject() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let stack = try Stack(People.model, inMemory: true)
+      try stack.writer.performAndWait { writer in
+        let person = Person(context: writer)
+        try writer.save()
+        writer.delete(person)
+        try writer.save()
+        writer.delete(person)
+      }
+      exit(0)
+    }
+    expectMessage(result, "no longer belongs to a context and can't be deleted")
+  }
+
   @Test("Using an ID of another coordinator")
   func foreignID() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -161,46 +161,6 @@ struct DefaultStackTests {
     #expect(try fixture.shell("SELECT age FROM Person") == "7")
   }
 
-  @Test("8: save never runs its block on main; when it returns, rows are on disk and main sees them")
-  func saving() async throws {
-    let fixture = try ContainerFixture(executor: .main)
-    let id = try await fixture.insertPerson(8)
-    let held = await fixture.main.perform { main in
-      main.retainsRegisteredObjects = true
-      return (main.object(with: id) as? Person)?.age
-    }
-    #expect(held == 8)
-    try await fixture.container.save { context in
-      #expect(!ContextExecutor.main.isCurrent)
-      #expect(!fixture.main.executor.isCurrent)
-      (context.object(with: id) as? Person)?.age = 9
-      Person(context: context).age = 10
-    }
-    #expect(try fixture.shell("SELECT age FROM Person ORDER BY age") == "9\n10")
-    try await fixture.main.perform { main in
-      #expect((main.registeredObject(for: id) as? Person)?.age == 9)
-      let count = try main.count(for: FetchRequest<Person>())
-      #expect(count == 2)
-      let hasChanges = main.hasChanges
-      #expect(!hasChanges)
-    }
-  }
-
-  @Test("Saving in the background leaves what main has not saved unsaved, and a block that throws saves nothing")
-  func savingAndEdits() async throws {
-    let fixture = try ContainerFixture()
-    await fixture.main.perform { Person(context: $0).age = 1 }
-    _ = try await fixture.insertPerson(2)
-    #expect(try fixture.shell("SELECT age FROM Person") == "2")
-    await #expect(throws: CancellationError.self) {
-      try await fixture.container.save { context in
-        Person(context: context).age = 3
-        throw CancellationError()
-      }
-    }
-    #expect(try fixture.shell("SELECT age FROM Person") == "2")
-  }
-
   @Test("9: saveOnlySelf goes one level up, saveToPersistentStore to the store: child, then each parent")
   func levels() async throws {
     let fixture = try ContainerFixture()

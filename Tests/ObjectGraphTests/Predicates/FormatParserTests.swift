@@ -53,6 +53,15 @@ struct FormatParserTests {
     #expect(try Condition(format: "a == %@", nil) == Self.equal("a", nil))
   }
 
+  @Test("take key paths with more of a path behind them")
+  func longerPaths() throws {
+    #expect(try Condition(format: "%K.@count > 0", "orders") == Condition(format: "orders.@count > 0"))
+    #expect(try Condition(format: "%K[SIZE] > 0", "orders") == Condition(format: "orders[SIZE] > 0"))
+    #expect(try Condition(format: "%K.name == 'x'", "a.b") == Condition(format: "a.b.name == 'x'"))
+    #expect(try Condition(format: "ANY %K.%K > 3", "orders", "total") == Condition(format: "ANY orders.total > 3"))
+    #expect(throws: ConditionError.self) { try Condition(format: "%K.%K > 3", "orders", 1) }
+  }
+
   @Test("take values for variables later")
   func variables() throws {
     let condition = try Condition(format: "age > $low AND name IN $names")
@@ -73,7 +82,8 @@ struct FormatParserTests {
       ("sum:(age) = 3", 1, "sum"), ("SUBQUERY(pets, x, age = 1).@count = 1", 16, "x"), ("(age + 1 = 2", 13, nil),
       ("SUBQUERY(pets, $x, age = 1) = 1", 29, "="),
       ("age = %@", 7, "%@"), ("age = %q", 7, "%q"), ("é = 1 ~", 7, "~"), ("name =[x] 'a'", 8, "x"),
-      ("age = 99999999999999999999", 7, "99999999999999999999"), ("age BETWEEN {1}", 13, "{"),
+      ("age = 1234567890123456789012345678901234567890", 7, "1234567890123456789012345678901234567890"),
+      ("age BETWEEN {1}", 13, "{"),
       ("age BETWEEN {1, 2, 3}", 13, "{"), (#"name = '\u41'"#, 9, #"\u41'"#),
       (#"name = '\u041 '"#, 9, #"\u041 "#),
       ("age IN 3", 8, "3"), ("sum(age) = 3", 4, "("), ("$ = 1", 1, "$"), ("age = 0xG", 7, "0xG"),
@@ -86,6 +96,13 @@ struct FormatParserTests {
     let error = #expect(throws: ConditionError.self) { try Condition(format: format) }
     #expect(error?.column == column)
     #expect(error?.fragment == fragment)
+  }
+
+  @Test("with an unknown function name those that there are")
+  func unknownFunction() {
+    let error = #expect(throws: ConditionError.self) { try Condition(format: "count:(people) > 2") }
+    #expect(error?.description.contains("no such function in predicates, only abs:, ceiling:, floor:, ") == true)
+    #expect(error?.description.contains("range") == false)
   }
 
   @Test("with too many or unfit arguments are refused")

@@ -246,6 +246,21 @@ struct BatchRequestTests {
     }
   }
 
+  @Test("A derived attribute can't be set by a batch request")
+  func derived() throws {
+    let stack = try Stack(Shop.model)
+    stack.writer.performAndWait { writer in
+      let inserted = #expect(throws: ConditionError.self) {
+        try writer.execute(BatchInsertRequest(entity: "Customer", rows: [["spent": 1]]))
+      }
+      #expect(inserted?.description.contains("Customer.spent is derived") == true)
+      let updated = #expect(throws: ConditionError.self) {
+        try writer.execute(BatchUpdateRequest(FetchRequest<Customer>(), propertiesToUpdate: ["spent": 1]))
+      }
+      #expect(updated?.description.contains("Customer.spent is derived") == true)
+    }
+  }
+
   @Test("Rows that are inserted have their defaults, and take values of every type", arguments: [false, true])
   func values(inMemory: Bool) throws {
     let stack = try Stack(Zoo.model, inMemory: inMemory)
@@ -272,6 +287,26 @@ struct BatchRequestTests {
       #expect(object.value(forKey: "link") as? URL == link)
       #expect(object.value(forKey: "medium") == nil && object.value(forKey: "class") == nil)
       #expect(object.value(forKey: "requiredText") as? String == "a \"quoted\" \\ text")
+    }
+  }
+
+  @Test("NaN is nil in a batch, and refused where a value is required", arguments: [false, true])
+  func notANumber(inMemory: Bool) throws {
+    let stack = try Stack(Zoo.model, inMemory: inMemory)
+    try stack.writer.performAndWait { writer in
+      try writer.execute(BatchInsertRequest(entity: "Everything", rows: [["exact": Decimal.nan, "real": Double.nan]]))
+      let nowhere = try writer.count(for: FetchRequest<Everything>(format: "exact == nil AND real == nil"))
+      #expect(nowhere == 1)
+      let inserted = #expect(throws: ValidationError.self) {
+        try writer.execute(BatchInsertRequest(entity: "Everything", rows: [["requiredExact": Decimal.nan]]))
+      }
+      #expect(inserted?.property == "requiredExact")
+      let updated = #expect(throws: ValidationError.self) {
+        try writer.execute(
+          BatchUpdateRequest(
+            FetchRequest<Everything>(), propertiesToUpdate: ["requiredExact": .value(.decimal(.nan))]))
+      }
+      #expect(updated?.property == "requiredExact")
     }
   }
 

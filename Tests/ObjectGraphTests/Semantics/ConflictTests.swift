@@ -317,6 +317,9 @@ struct ConflictTests: Neighbours {
       Person(context: child).firstName = "Cy"
       let error = #expect(throws: SaveConflicts.self) { try child.save() }
       #expect(error?.conflicts.map(\.objectID) == [id])
+      // Nor may the value be lost that was computed from what others have changed since.
+      (child.object(with: id) as? Person)?.age += 1
+      #expect(throws: SaveConflicts.self) { try child.save() }
     }
   }
 

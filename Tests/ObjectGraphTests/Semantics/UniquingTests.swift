@@ -298,12 +298,21 @@ struct UniquingTests {
       #expect(throws: ObjectNotFound.self) { try lenient.realize(person) }
       lenient.delete(person)
       try lenient.save()
+      // What is set on it is dropped, and keeps nothing else from being saved.
+      person.firstName = "set"
+      #expect(!person.hasChanges)
+      #expect(lenient.hasChanges == false)
+      Person(context: lenient).firstName = "saved"
+      try lenient.save()
+      #expect(try lenient.count(for: FetchRequest<Person>(format: "firstName IN {'set', 'saved'}")) == 1)
     }
     try strict.performAndWait { strict in
       strict.shouldDeleteInaccessibleFaults = false
       let person = try #require(strict.object(with: ids.people[0]) as? Person)
       #expect(throws: ObjectNotFound.self) { try strict.realize(person) }
       #expect(person.age == 0 && person.firstName == nil && !person.isDeleted)
+      #expect(throws: ObjectNotFound.self) { try strict.save() }
+      person.firstName = "set"
       #expect(throws: ObjectNotFound.self) { try strict.save() }
     }
   }

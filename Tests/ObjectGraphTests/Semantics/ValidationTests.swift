@@ -164,15 +164,34 @@ struct ValidationTests {
       let object = Everything(context: writer)
       object.real = .nan
       object.maybeCoarse = .nan
+      object.exact = .nan
+      object.requiredExact = Decimal(Double.nan)
       let error = #expect(throws: ValidationErrors.self) { try writer.save() }
       let errors = error?.errors.compactMap { $0 as? ValidationError } ?? []
-      #expect(Set(errors.map(\.property)) == ["real", "maybeCoarse"] && errors.allSatisfy { $0.rule == .notANumber })
+      #expect(Set(errors.map(\.property)) == ["real", "maybeCoarse", "exact", "requiredExact"])
+      #expect(errors.allSatisfy { $0.rule == .notANumber })
       object.real = .infinity
       object.maybeCoarse = nil
+      object.exact = nil
+      object.requiredExact = 2.5
       try writer.save()
     }
     let real = try stack.there.performAndWait { try $0.fetch(FetchRequest<Everything>()).first?.real }
     #expect(real == .infinity)
+  }
+
+  @Test("A NaN is refused of objects whose class may have checks of its own, too")
+  func notANumberOfOwnClass() throws {
+    let person = EntityDescription(
+      "Person", className: "CheckedPerson",
+      attributes: [AttributeDescription("salary", .decimal)])
+    let stack = try Stack(try ManagedObjectModel([person], classes: ["CheckedPerson": CheckedPerson.self]))
+    stack.writer.performAndWait { writer in
+      let person = CheckedPerson(context: writer)
+      person.setValue(Decimal.nan, forKey: "salary")
+      let error = #expect(throws: ValidationError.self) { try writer.save() }
+      #expect(error?.rule == .notANumber)
+    }
   }
 
   private func zoo() throws -> Stack { try Stack(Zoo.model) }

@@ -97,8 +97,8 @@ extension Property {
     switch kind {
     case .attribute(let attribute):
       attribute.derivation == nil
-        && (!attribute.isOptional || storage == .real && isPersistent || !attribute.minimum.isNull
-          || !attribute.maximum.isNull || attribute.pattern != nil)
+        && (!attribute.isOptional || (storage == .real || attribute.type == .decimal) && isPersistent
+          || !attribute.minimum.isNull || !attribute.maximum.isNull || attribute.pattern != nil)
     case .relationship(let relationship):
       relationship.isToMany
         ? relationship.minimumCount > 0 || relationship.maximumCount > 0 : !relationship.isOptional

@@ -21,25 +21,42 @@ extension ManagedObject {
     }
   }
 
-  /// Sets a property by name, a to-many relationship to a set or array of objects; a value of another type than the
-  /// property's is a programmer's error and traps.
+  /// Sets a property by name, a to-many relationship to a set or array of objects; nil clears it. A value of another type
+  /// than the property's, such as an ID in place of its object, or a number out of its range, is a programmer's error and
+  /// traps: ``validateValue(_:forKey:)`` tells in advance.
   public final func setValue(_ value: Any?, forKey key: String) {
     let property = requireProperty(key)
     switch property.kind {
     case .attribute(let attribute):
       guard let converted = Value(value)?.converted(to: attribute.type) else {
-        preconditionFailure(
-          "\(entity.name).\(key) is \(attribute.type.rawValue) and can't hold a \(type(of: value ?? "nil"))")
+        refuse(value, for: property, "is \(attribute.type.rawValue)")
       }
       setAttributeValue(converted, property)
-    case .relationship(let relationship):
-      if relationship.isToMany {
-        let objects = (value as? [ManagedObject]) ?? (value as? Set<ManagedObject>).map(Array.init) ?? []
-        setDestinations(objects, property.slot)
-      } else {
-        setDestination(value as? ManagedObject, property.slot)
-      }
+    case .relationship: setDestinations(value, of: property)
     }
+  }
+
+  private func setDestinations(_ value: Any?, of property: Property) {
+    let isNil = Value(value)?.isNull == true
+    if property.storage == .toMany {
+      let objects = isNil ? [] : (value as? [ManagedObject]) ?? (value as? Set<ManagedObject>).map(Array.init)
+      guard let objects else { refuse(value, for: property, "leads to objects and takes an array or a set of them") }
+      setDestinations(objects, property.slot)
+    } else {
+      let object = value as? ManagedObject
+      guard isNil || object != nil else { refuse(value, for: property, "leads to an object") }
+      setDestination(object, property.slot)
+    }
+  }
+
+  private func refuse(_ value: Any?, for property: Property, _ expectation: String) -> Never {
+    let given = value.map { "\(type(of: $0))" } ?? "nil"
+    // What a user has typed is asked about before it is set.
+    let isOutOfRange = value is any BinaryInteger && property.storage == .integer
+    preconditionFailure(
+      "\(entity.name).\(property.name) \(expectation), and can't hold "
+        + (isOutOfRange ? "this \(given): it is out of range; validateValue(_:forKey:) tells in advance" : "a \(given)")
+    )
   }
 
   /// The value of an attribute by name; nil if there is no such attribute.

@@ -16,8 +16,21 @@ extension ManagedObject {
     } else {
       for property in entity.properties where !property.isHidden && (ofRelationships || property.relationship == nil) {
         let isStored = property.storage.isStored
-        note { try validateValue(isStored ? value(property, in: row) : .null, forKey: property.name) }
+        note { try validateValue(isStored ? presentValue(of: property) : .null, forKey: property.name) }
       }
+    }
+    return errors
+  }
+
+  /// Returns an error for each text with the character U+0000.
+  final func nulErrors() -> [ValidationError] {
+    var errors: [ValidationError] = []
+    for property in entity.properties where property.storage == .text && !row.isNull(property.slot) {
+      guard row.withBytes(property.slot, { $0.contains(0) }) else { continue }
+      errors.append(
+        ValidationError(
+          self, property: property.name, value: value(property, in: row), rule: .nulCharacter,
+          message: "holds the character U+0000, which PostgreSQL does not store; remove it from the text"))
     }
     return errors
   }
@@ -43,7 +56,7 @@ extension ManagedObject {
         self, property: property.name, value: value, rule: .wrongType,
         message: "is not of the type \(attribute.type.rawValue)")
     }
-    if case .double(let number) = converted, number.isNaN { throw notANumber(property, value) }
+    if converted.isNotANumber { throw notANumber(property, value) }
     if let violation = rules?.violation(of: converted) { throw error(violation, property, value: value) }
   }
 
@@ -53,8 +66,8 @@ extension ManagedObject {
     case .attribute(let attribute):
       if row.isNull(property.slot) {
         if !attribute.isOptional { throw missing(property) }
-      } else if property.storage == .real, row.real(property.slot).isNaN {
-        throw notANumber(property, value(property, in: row))
+      } else if property.storage == .real && row.real(property.slot).isNaN || isDecimalNaN(property) {
+        throw notANumber(property, presentValue(of: property))
       } else if let violation = rules.flatMap({ violation(of: $0, attribute, property.slot) }) {
         throw error(violation, property, value: value(property, in: row))
       }
@@ -65,6 +78,17 @@ extension ManagedObject {
         throw missing(property)
       }
     }
+  }
+
+  /// The value to check: a decimal number that is none is nil for whoever reads it.
+  private func presentValue(of property: Property) -> Value {
+    isDecimalNaN(property) ? .decimal(.nan) : value(property, in: row)
+  }
+
+  /// True if a decimal number was set to what is none; a row has it as Foundation spells it.
+  private func isDecimalNaN(_ property: Property) -> Bool {
+    property.attribute?.type == .decimal && !row.isNull(property.slot)
+      && row.withBytes(property.slot) { $0.elementsEqual("NaN".utf8) }
   }
 
   private func missing(_ property: Property) -> ValidationError {
@@ -108,6 +132,18 @@ extension ManagedObject {
     }
     if relationship.maximumCount > 0, count > relationship.maximumCount {
       throw fail(.tooManyDestinations, "has \(count) destinations, more than \(relationship.maximumCount)")
+    }
+  }
+}
+
+extension Value {
+  /// True if the value is NaN, which no store keeps.
+  var isNotANumber: Bool {
+    switch self {
+    case .double(let number): number.isNaN
+    case .decimal(let number): number.isNaN
+    case .date(let date): date.timeIntervalSinceReferenceDate.isNaN
+    case .null, .integer, .boolean, .string, .data, .uuid, .url: false
     }
   }
 }

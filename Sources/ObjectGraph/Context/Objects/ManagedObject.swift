@@ -72,7 +72,10 @@ open class ManagedObject {
   }
 
   /// The name of the entity whose objects are of this class; generated classes override it.
-  open class var entityName: String { "ManagedObject" }
+  ///
+  /// The default is the name of the class. A class whose entity is called otherwise, or that has a generated class among
+  /// its superclasses and an entity of its own, overrides it.
+  open class var entityName: String { String(describing: self) }
 
   /// The names of the properties by key path, for `#Predicate` and sorting; generated classes override it.
   open class var propertyNamesByKeyPath: [AnyKeyPath: String] { [:] }

@@ -4,7 +4,11 @@ extension ObjectRegistry {
   /// Marks an object for deletion; the delete rules are applied at the end of the event.
   func delete(_ object: ManagedObject) {
     checkExecutor()
-    precondition(object.registry === self, "\(object) belongs to another context than \"\(context.name)\"")
+    precondition(
+      object.registry === self,
+      object.registry == nil
+        ? "\(object) no longer belongs to a context and can't be deleted"
+        : "\(object) belongs to another context than \"\(context.name)\"")
     if object.isDeleted { return }
     if object.isFault { fire(object) }
     // Another context has deleted it already.

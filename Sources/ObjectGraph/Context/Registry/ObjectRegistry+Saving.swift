@@ -37,6 +37,10 @@ extension ObjectRegistry {
   /// - Throws: the one error, or ``ValidationErrors`` with all of them; a ``StoreError`` for objects without a key.
   func validate() throws {
     var errors: [any Error] = []
+    // Told at the save of whoever has set it, and not at that of the last context, where all who wait for it would fail.
+    if coordinator.refusesNul {
+      for object in changedObjects where !object.isFault && !object.isDeleted { errors += object.nulErrors() }
+    }
     for object in changedObjects where mustValidate(object) {
       let wasUnread = object.isFault
       do {

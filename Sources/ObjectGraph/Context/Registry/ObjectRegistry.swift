@@ -281,7 +281,11 @@ final class ObjectRegistry {
   /// Notes that an object is about to change.
   func touch(_ object: ManagedObject) {
     checkExecutor()
-    if object.state.contains(.inaccessible) { return failures.note(ObjectNotFound(objectID: object.objectID)) }
+    if object.state.contains(.inaccessible) {
+      // What is set on an object that others have deleted is dropped, unless that is to be an error.
+      if !object.isDeleted { failures.note(ObjectNotFound(objectID: object.objectID)) }
+      return
+    }
     if object.base == nil && !object.isInserted { object.base = object.row }
     if !object.state.contains(.touched) { touched.append(object) }
     hold(object)

@@ -75,11 +75,19 @@ extension FormatParser {
     }
     let text = isNegative ? "-" + text : text
     if let number = Int64(text) { return try literal(.integer(number)) }
-    if text.contains(where: { ".eE".contains($0) }), let number = Double(text), number.isFinite {
-      return try literal(.double(number))
+    guard let number = Double(text), number.isFinite else { throw error("the number is too large") }
+    let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+    let rounded = Decimal(string: "\(number)", locale: Locale(identifier: "en_US_POSIX"))
+    // One with more digits than a Double keeps is meant for an attribute that keeps them.
+    if let decimal, !decimal.isNaN, decimal != rounded, text.count(where: \.isNumber) <= Self.decimalDigits {
+      return try literal(.decimal(decimal))
     }
-    throw error("the number is too large")
+    guard text.contains(where: { ".eE".contains($0) }) else { throw error("the number has too many digits") }
+    return try literal(.double(number))
   }
+
+  /// The digits that a Decimal keeps.
+  private static let decimalDigits = 38
 
   private mutating func named(_ name: String) throws -> Operand {
     switch name.uppercased() {
@@ -117,6 +125,10 @@ extension FormatParser {
       case .symbol("@"):
         if names.isEmpty { throw error("a to-many relationship was expected before this") }
         return try aggregate(of: Operand.Collection(names, from: variable), variable: "_", .constant(true))
+      case .argument("K"):
+        guard let more = arguments.next() else { throw error("there is no argument for this", .argument) }
+        guard case .keyPath(let rest)? = more.keyPath else { throw unsuited() }
+        names += rest
       default: throw error("a property's name was expected after the dot")
       }
       try advance()
@@ -141,10 +153,16 @@ extension FormatParser {
     }
     guard let operand else {
       if specifier == "@", argument.list != nil { throw error("a collection can only follow IN or BETWEEN", .argument) }
-      throw error("argument \(arguments.used) is of a type that does not suit this", .argument)
+      throw unsuited()
     }
     try advance()
-    return operand
+    // More of a path may follow, as in "%K.@count".
+    guard specifier == "K", case .keyPath(let names) = operand else { return operand }
+    return try path(names, from: nil)
+  }
+
+  private func unsuited() -> ConditionError {
+    error("argument \(arguments.used) is of a type that does not suit this", .argument)
   }
 
   /// The bounds of BETWEEN.
@@ -209,7 +227,7 @@ extension FormatParser {
       let known =
         Operand.Function.allCases.filter { $0.castType == nil }.map { $0.rawValue + ":" } + Self.signs.keys.sorted()
       throw lexer.error(
-        .unsupported, "there is no such function in predicates, only \(known.joined(separator: ", range: "))",
+        .unsupported, "there is no such function in predicates, only \(known.joined(separator: ", "))",
         range: place.start..<place.end)
     }
     let operand = try operand()
