@@ -113,7 +113,7 @@ enum RunningLines {
   static func text(_ jobs: [JobReply], width: Int?, _ times: TimeText) -> [String] {
     let names = jobs.map { displayName($0.id) }
     let paces = jobs.map { singleLine(pace(of: $0, times)) }
-    let (longestName, longestPace) = (names.map(\.count).max() ?? 0, paces.map(\.count).max() ?? 0)
+    let (longestName, longestPace) = (names.map(\.columns).max() ?? 0, paces.map(\.columns).max() ?? 0)
     let leastName = 8
     // What one looks for is how far it is: that is told in words where there is no room for a bar.
     let bar = width.map { $0 >= 80 ? 20 : $0 >= 60 ? 10 : leastName + 8 + longestPace <= $0 ? 5 : 0 } ?? 20
@@ -124,8 +124,8 @@ enum RunningLines {
       let amount = job.progress?.amountText.map { ", " + singleLine($0) } ?? ""
       let start = "\(name)  " + (bar == 0 ? "" : Self.bar(job.progress?.fraction, width: bar) + " ")
       let line = start + texts.1 + amount
-      guard let width, line.count > width else { return line }
-      return String((start + texts.1).prefix(width))
+      guard let width, line.columns > width else { return line }
+      return String((start + texts.1).prefix(columns: width))
     }
   }
 
@@ -139,14 +139,5 @@ enum RunningLines {
     guard let fraction else { return String(repeating: " ", count: width) }
     let full = Int((min(max(0, fraction), 1) * Double(width)).rounded(.down))
     return String(repeating: "█", count: full) + String(repeating: "░", count: width - full)
-  }
-}
-
-extension String {
-  /// The text in at most `width` characters, with an ellipsis for what is left out of the middle.
-  func cutInMiddle(to width: Int) -> String {
-    if count <= width { return self }
-    let head = width / 2
-    return prefix(head) + "…" + suffix(max(0, width - head - 1))
   }
 }

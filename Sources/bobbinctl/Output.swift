@@ -12,10 +12,14 @@ struct Output {
   }
 
   func write(_ data: Data) throws(ToolError) {
-    do {
-      try FileHandle.standardOutput.write(contentsOf: data)
-    } catch {
-      throw ToolError(.outputFailed, "standard output can't be written: \(error.localizedDescription)")
+    var rest = data[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 {
+        throw ToolError(.outputFailed, "standard output can't be written: \(String(cString: strerror(errno)))")
+      }
+      rest = rest.dropFirst(count)
     }
   }
 
@@ -69,7 +73,7 @@ struct Output {
 
   /// A line that the next one replaces, only on a terminal; what doesn't fit into its width is left out.
   func showProgress(_ text: String) {
-    let shown = progressWidth.map { String(text.prefix($0)) } ?? text
+    let shown = progressWidth.map { String(text.prefix(columns: $0)) } ?? text
     if progressTerminal.isTerminal { say("\r\(shown)\u{1b}[K") }
   }
 
@@ -86,25 +90,31 @@ struct Output {
 /// Lines of progress that the next ones replace, only on a terminal.
 struct LiveLines {
   let output: Output
-  private var height = 0
+  private var shown: [String] = []
 
   init(_ output: Output) { self.output = output }
+
+  /// The lines that those which were shown take now: more than at first, if the terminal has become narrower since.
+  private var height: Int {
+    guard let width = output.progressWidth else { return shown.count }
+    return shown.reduce(0) { $0 + max(1, ($1.columns + width) / (width + 1)) }
+  }
 
   /// Shows lines; what doesn't fit into the terminal is left out.
   mutating func show(_ lines: [String]) {
     guard output.showsProgress else { return }
-    let shown = lines.prefix(output.progressHeight).map { line in
-      output.progressWidth.map { String(line.prefix($0)) } ?? line
+    let next = lines.prefix(output.progressHeight).map { line in
+      output.progressWidth.map { String(line.prefix(columns: $0)) } ?? line
     }
-    let rest = shown.count < height ? "\u{1b}[J" : ""
-    output.say(toStart + shown.joined(separator: "\u{1b}[K\n") + "\u{1b}[K" + rest)
-    height = shown.count
+    let rest = next.count < height ? "\u{1b}[J" : ""
+    output.say(toStart + next.joined(separator: "\u{1b}[K\n") + "\u{1b}[K" + rest)
+    shown = next
   }
 
   mutating func clear() {
     guard output.showsProgress else { return }
     output.say(toStart + (height > 1 ? "\u{1b}[J" : "\u{1b}[K"))
-    height = 0
+    shown = []
   }
 
   /// Leads the cursor to the first of the lines: Cursor Up, ECMA-48 section 8.3.22.
@@ -113,19 +123,24 @@ struct LiveLines {
 
 /// The width and colours of the terminal that text goes to, if it goes to one.
 struct Terminal {
-  /// Nil when it is not a terminal, or one of unknown width.
-  let width: Int?
-  let height: Int?
+  let descriptor: Int32
   let isTerminal: Bool
   /// Colour is for terminals that know it and users who don't mind (no-color.org).
   let usesColor: Bool
 
   init(descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
-    var size = winsize()
-    let isKnown = isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-    width = isKnown ? Int(size.ws_col) : nil
-    height = isKnown && size.ws_row > 0 ? Int(size.ws_row) : nil
     usesColor = isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+  }
+
+  /// The width as it is now; nil when it is not a terminal, or one of unknown width.
+  var width: Int? { size.width }
+  var height: Int? { size.height }
+
+  private var size: (width: Int?, height: Int?) {
+    var size = winsize()
+    guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (nil, nil) }
+    return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : nil)
   }
 }

@@ -47,7 +47,7 @@ struct Table {
         // No blanks at the end of lines.
         let isLast = row[(index + 1)...].allSatisfy(\.text.isEmpty)
         if isLast { break }
-        line += String(repeating: " ", count: widths[index] - text.count + Self.gap)
+        line += String(repeating: " ", count: widths[index] - text.columns + Self.gap)
       }
       return line
     }
@@ -55,7 +55,7 @@ struct Table {
 
   private func fittingWidths(_ header: [Cell], width: Int?) -> [Int] {
     var widths = columns.indices.map { index in
-      rows.reduce(header[index].text.count) { max($0, $1[index].text.count) }
+      rows.reduce(header[index].text.columns) { max($0, $1[index].text.columns) }
     }
     guard let width else { return widths }
     var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - width
@@ -70,10 +70,6 @@ struct Table {
 }
 
 extension String {
-  func padded(to width: Int) -> String {
-    self + String(repeating: " ", count: max(0, width - count))
-  }
-
   /// The text in lines of at most `width` characters, broken at blanks; a longer word, such as a path, stays whole.
   func broken(at width: Int) -> [String] {
     var lines: [String] = []
@@ -85,11 +81,6 @@ extension String {
       line = line[line.index(after: end)...]
     }
     return lines + [String(line)]
-  }
-
-  /// The text in at most `width` characters, the last of them an ellipsis if some are missing.
-  func cut(to width: Int) -> String {
-    count <= width ? self : prefix(width - 1) + "…"
   }
 }
 

@@ -59,6 +59,8 @@ struct TopFrame {
     let keys = height == 1 ? [] : [Self.keys(view, width: size.width, usesColor: usesColor)]
     let body = height - keys.count
     lines = Array(lines.prefix(body)) + Array(repeating: "", count: max(0, body - lines.count)) + keys
+    // A line that goes on in the next one would have the first ones scroll away.
+    lines = lines.map { $0.clipped(to: size.width) }
   }
 
   /// The lines of each list, with a blank one before it and its title; 0 for one that is not shown.

@@ -139,6 +139,9 @@ int linux_spawn(struct linux_launch *launch);
 // ECANCELED. -1 and errno on error.
 int linux_watch_clock(int timer);
 
+// The columns of a terminal that a character of Unicode takes; 0 for one that is not printed.
+int linux_columns(unsigned int scalar);
+
 // Has a crash of the process write a text of at most 128 bytes to one descriptor, and give the terminal of another one its
 // mode back, before it ends the process.
 void linux_give_back_terminal(int in, const struct termios *saved, int out, const char *text);
