@@ -14,6 +14,19 @@ struct Settings: Sendable {
   var tokens: [TokenGrant] = []
   /// The daemon's own entities, the program's, and those of the operator's models.
   var model = BuiltInModel.own
+
+  /// Settings that have no effect as things are, each in words.
+  var warnings: [String] {
+    let group = configuration.status.controlGroup
+    // A directory service that does not answer now may do so later.
+    let isUnknown = !group.isEmpty && ((try? UserDatabase.group(named: group) == nil) ?? false)
+    return configuration.idleSettings
+      + (isUnknown
+        ? [
+          "[Status] ControlGroup names the group \"\(displayName(group))\", which this host does not have: nobody is in it"
+        ]
+        : [])
+  }
 }
 
 /// Puts a daemon together: of its settings, the program's own handlers, and an open store.

@@ -144,7 +144,7 @@ public struct DaemonProgram: Sendable {
     let paths = paths.placed(by: settings.configuration)
     let model = settings.model
     for warning in model.warnings { journal.log(.warning, "\(warning)") }
-    for warning in settings.configuration.idleSettings { journal.log(.warning, warning) }
+    for warning in settings.warnings { journal.log(.warning, warning) }
     // A service may come later than the daemon, so that this is no mistake.
     let owner = try? FileDescriptor.open(paths.state).status().owner
     for problem in settings.types.compactMap({ $0.socketProblem(daemonUser: owner) }) {
@@ -157,7 +157,9 @@ public struct DaemonProgram: Sendable {
     let assembly = assembly(
       paths, of: settings, log: DaemonLog(journal: journal, level: settings.configuration.log.level))
     let builtIn = try assembly.builtInHandlers(on: PersistentStoreCoordinator(model: model))
-    let count = try assembly.schedules(settings, builtIn).count
+    let schedules = try assembly.schedules(settings, builtIn)
+    for warning in schedules.compactMap(\.idleness) { journal.log(.warning, warning) }
+    let count = schedules.count
     let scheduled = count == 0 ? "" : count == 1 ? ", 1 schedule" : ", \(count) schedules"
     let programs = ProgramCheck(imageHelper: try Executable.ownDirectory() + "/bobbin-image", settings.types)
     for warning in programs.warnings { journal.log(.warning, warning) }
@@ -181,7 +183,7 @@ public struct DaemonProgram: Sendable {
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let paths = paths.placed(by: settings.configuration)
     let log = DaemonLog(journal: .ofService(identifier: name), level: settings.configuration.log.level)
-    for warning in settings.configuration.idleSettings { log.warning(warning) }
+    for warning in settings.warnings { log.warning(warning) }
     let opening = StoreOpening(paths, settings.configuration, log: log)
     try opening.endOnSignals()
     opening.begin(settings.model) { result in

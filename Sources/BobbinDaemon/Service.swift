@@ -109,7 +109,8 @@ final class Service: Sendable {
         ExitCode.storeFailure.exitNow()
       case .fenced:
         log.error(
-          "this host was silent for too long, and others have its work; ending, to join the fleet anew", as: .fenced)
+          "others of the fleet have this host's work: it was silent for too long, or another daemon has joined under the same "
+            + "[Fleet] Name= and spool, which two hosts must not share; ending, to join the fleet anew", as: .fenced)
         ExitCode.temporaryFailure.exitNow()
       case .internalFailure(let message):
         log.error("\(message)")
@@ -188,8 +189,10 @@ final class Service: Sendable {
       let (new, change) = try result.get()
       try putIntoForce(new, change, replacing: engine)
     } catch {
-      for line in "\(error)".split(separator: "\n") { log.error(String(line)) }
+      let mistakes = "\(error)".split(separator: "\n").map(String.init)
+      for line in mistakes { log.error(line) }
       log.error("the new configuration is refused, the old one stays in force", as: .configurationRefused)
+      engine.daemon.noteReload { $0.mistakes = mistakes }
       log.tellManager(.ready)
     }
     let isAgain = state.withLock { state in
@@ -216,12 +219,11 @@ final class Service: Sendable {
     if case .refused(let reasons) = change {
       for reason in reasons { log.error("the new models are not taken: \(reason)", as: .modelsRefused) }
       log.error("the old models stay in force; the rest of the configuration is the new one")
-      engine.daemon.untakenModels = reasons
+      engine.daemon.noteReload { ($0.mistakes, $0.untakenModels) = ([], reasons) }
     } else {
-      engine.daemon.untakenModels = []
+      engine.daemon.noteReload { ($0.mistakes, $0.untakenModels) = ([], []) }
     }
     log.notice("reloaded")
-    engine.daemon.tellStatus()
     log.tellManager(.ready)
   }
 
@@ -271,7 +273,7 @@ final class Service: Sendable {
       do { opened = try result.get() } catch { return refused(error) }
       state.withLock { $0.stage = .starting }
       do { try begin(settings, on: opened, after: predecessor) } catch { fail(error) }
-      state.withLock { $0.engine }?.daemon.untakenModels = reasons
+      state.withLock { $0.engine }?.daemon.noteReload { $0.untakenModels = reasons }
       log.notice("reloaded")
       run()
     }

@@ -36,7 +36,8 @@ package struct Assigner: Sendable {
   package init(_ state: FleetState, agingStep: Int64, limits: [ResourceLimits] = [], at now: Moment) {
     let starts = Dictionary(
       state.starts.map { ($0.name, Array(repeating: now.steady - $0.age, count: $0.count)) }, uniquingKeysWith: +)
-    schedule = Schedule(agingStep: agingStep, earlierStarts: starts)
+    schedule = Schedule(agingStep: agingStep)
+    schedule.recall(starts)
     schedule.setLimits(limits, at: now)
     hosts = HostSlots(limited: ResourceLimits.names(limits))
     for name in state.paused { setPaused(true, name, at: now) }

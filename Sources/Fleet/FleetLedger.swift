@@ -115,8 +115,9 @@ package enum LedgerRequest: Sendable {
   /// sessions, its runs, and has their jobs wait again. Answered by ``LedgerReply/tookOver(_:)`` or ``LedgerReply/refused``.
   case fence(host: Int, silence: Silence, Receipt)
   /// Does the same at once with whoever is alive under a root, whose lock the caller holds, and leaves connections that are
-  /// idle, over which a store is still to be closed. Answered by ``LedgerReply/written``.
-  case bury(root: String)
+  /// idle, over which a store is still to be closed. With a host's number only that one is meant, which leaves by itself:
+  /// another may have joined under its root. Answered by ``LedgerReply/written``.
+  case bury(root: String, host: Int? = nil)
 }
 
 /// A silence for which a host is taken over.

@@ -41,7 +41,19 @@ extension JSONParser {
       exponent += try writtenExponent(from: start)
     }
     if isInteger, let integer = integer(digits, isNegative) { return .integer(integer) }
-    return .number(try double(digits, exponent: exponent, isNegative: isNegative, from: start))
+    let number = try double(digits, exponent: exponent, isNegative: isNegative, from: start)
+    if isInteger { try checkExactness(of: number, from: start) }
+    return .number(number)
+  }
+
+  /// Refuses a whole number that would become another one: it is somebody's account, and no measurement.
+  private func checkExactness(of number: Double, from start: Int) throws(JSONError) {
+    let digits = text(start..<index).drop { $0 == "-" || $0 == "+" }
+    if let whole = UInt128(digits), UInt128(exactly: number.magnitude) == whole { return }
+    throw failure(
+      .invalidNumber, at: start,
+      "the whole number \(found(at: start)) has more than 64 bits, and would be rounded; write it as a text, or with an exponent"
+    )
   }
 
   /// Reads digits and returns how many there are.

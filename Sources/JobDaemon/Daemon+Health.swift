@@ -19,13 +19,24 @@ extension Daemon {
       .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
   }
 
+  /// The name of this host, by its spool, if it is drained: it is given no jobs.
+  var drainedHost: String? { membership.flatMap { $0.paused.contains(.host($0.spool)) ? $0.spool : nil } }
+
   /// The names of this host's schedules that an operator has paused.
   var pausedSchedules: [String] { schedules.overview.filter(\.isPaused).map(\.name) }
 
-  /// The reasons why the models in the folder were not taken at the last reload; empty if they were.
-  package var untakenModels: [String] {
-    get { reasonsAgainstModels.withLock { $0 } }
-    set { reasonsAgainstModels.withLock { $0 = newValue } }
+  /// The outcome of the last reload of the configuration.
+  package struct Reload: Sendable {
+    /// The mistakes for which it was refused: with them the daemon could not start again.
+    package var mistakes: [String] = []
+    /// The reasons why the models in the folder were not taken; kept by a reload that is refused.
+    package var untakenModels: [String] = []
+  }
+
+  /// Notes the outcome of a reload, and tells the service manager.
+  package func noteReload(_ change: (inout Reload) -> Void) {
+    lastReload.withLock { change(&$0) }
+    tellStatus()
   }
 
   /// The most pauses that the status line names: systemd takes a few thousand bytes.
@@ -34,18 +45,22 @@ extension Daemon {
   /// The status line that the service manager shows while the daemon is not stopping.
   var statusText: String {
     let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
-    let pauses = pauses.map(\.resource.description) + pausedSchedules.map { "the schedule \"\($0)\"" }
+    let pauses =
+      (drainedHost == nil ? [] : ["this host, which is drained"]) + pauses.map(\.resource.description)
+      + pausedSchedules.map { "the schedule \"\($0)\"" }
     let more = pauses.count - Self.toldPauses
     let paused = pauses.prefix(Self.toldPauses) + (more > 0 ? ["and \(more) more"] : [])
     let held = engine.hostFaults.heldTypes.map { "the type \"\($0.type)\" is held: \($0.reason)" }
     let short = engine.shortages.summary.map { shortage in
       ["\(shortage.jobs == 1 ? "a job waits" : "\(shortage.jobs) jobs wait") for this host: \(shortage.reason)"]
     }
+    let reload = lastReload.withLock { $0 }
     let troubled = hotFolders.troubled
     let copy = copier.report?.problem.map { ["the copy of the store can't be made: \($0)"] } ?? []
     return
       ([intake] + held + (short ?? []) + copy + (paused.isEmpty ? [] : ["paused: " + paused.joined(separator: ", ")])
-      + (untakenModels.isEmpty ? [] : ["new models are not taken: \(untakenModels[0])"])
+      + reload.untakenModels.prefix(1).map { "new models are not taken: \($0)" }
+      + reload.mistakes.prefix(1).map { "the new configuration is refused: \($0)" }
       + (troubled.isEmpty ? [] : ["hot folders with problems: " + troubled.joined(separator: ", ")]))
       .joined(separator: "; ")
   }

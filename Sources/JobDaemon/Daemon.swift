@@ -103,7 +103,7 @@ package final class Daemon: Sendable {
   let lastReplies = DispatchGroup()
   /// The queue of submissions with a client's key: side by side, two bodies with one key would not know of each other.
   let keyedSubmissions = DispatchQueue(label: "keyed submissions")
-  let reasonsAgainstModels = Mutex<[String]>([])
+  let lastReload = Mutex(Reload())
 
   /// Ties the parts together; nothing runs yet.
   ///
@@ -158,8 +158,8 @@ package final class Daemon: Sendable {
     meter.observe(nil)
     samples = SampleRecorder(scheduler, flusher, meter: meter, folder: paths.state, log: log)
     engine = JobEngine(
-      main: main, handlers: handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
-      waiters: waiters,
+      main: main, handlers: handlers, policy: policy, scheduler: scheduler, rateRecords: RateRecords(main: main),
+      merger: merger, flusher: flusher, waiters: waiters,
       hostFaults: HostFaults(delays: parts.hostFaultDelays, events: events, log: log) { isHeld, types in
         if let membership { return membership.types.setWithheld(isHeld, types) }
         scheduler.change { schedule, now in

@@ -67,6 +67,7 @@ struct Recovery {
   /// - Returns: the number of jobs.
   mutating func recoverJobs() throws -> Int {
     try recoverPauses()
+    try recoverStarts()
     let ids = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
       try context.fetchIDs(FetchRequest<Job>(states: JobState.allCases.filter { !$0.isFinal }))
     }.sorted { $0.key < $1.key }
@@ -106,6 +107,12 @@ struct Recovery {
     engine.scheduler.change { schedule, now in
       for name in paused { schedule.setPaused(true, name, at: now) }
     }
+  }
+
+  private func recoverStarts() throws {
+    try engine.rateRecords.removeOld(at: engine.date)
+    let starts = try engine.rateRecords.read(at: .now())
+    engine.scheduler.change { schedule, _ in schedule.recall(starts) }
   }
 
   /// - Parameter cancelled: receives jobs that were told to end, with the reason.
@@ -178,9 +185,9 @@ struct Recovery {
     case .retryable: new.retryTime = job.dueAt.map { min($0.milliseconds, latest) }
     default: break
     }
-    if job.currentState != .scheduled && job.currentState != .held && job.currentState != .waiting {
-      new.specification.notBefore = nil
-    }
+    // What a job of a fleet waits for its lead decides, from the same columns; the store was copied from there.
+    let isUndecided = job.spool != nil && job.currentState == .available && job.attempt == 0
+    if ![.scheduled, .held, .waiting].contains(job.currentState) && !isUndecided { new.specification.notBefore = nil }
     // An operator told an attempt to end. A job to be cancelled is kept from starting until it is.
     if let event = job.pendingStop {
       new.isHeld = true
@@ -199,11 +206,18 @@ struct Recovery {
     }
     // A job that has begun waits for nothing any more: what it waited for may have been put back since, or removed by
     // retention. Nor does a job wait that was put back itself, and has no file since then.
-    let mayWait = job.currentState == .waiting || (job.currentState == .held && job.attempt == 0 && job.file != nil)
+    let mayWait =
+      job.currentState == .waiting || isUndecided || (job.currentState == .held && job.attempt == 0 && job.file != nil)
     if mayWait {
       new.blockers = blockers(of: specification, known)
       new.needs = known.objects(namedBy: specification)
     }
+    if isUndecided {
+      let isEarly = new.specification.notBefore.map { $0 > Date() } ?? false
+      job.currentState = isEarly ? .scheduled : new.blockers.isEmpty ? .available : .waiting
+    }
+    // It is this host's alone now.
+    job.spool = nil
     return new
   }
 

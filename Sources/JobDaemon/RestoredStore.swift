@@ -7,8 +7,9 @@ import SystemSupport
 package enum RestoredStore {
   /// Records that are changed at a time.
   private static let chunkSize = 2_000
-  /// The name in place of that of a job's file: no job file has it, and a job without any is one that was put back.
-  private static let noFile = ".restored"
+  /// The name in place of that of a job's file, which may be any in `cur/`: no job file has it, and a job without any is one
+  /// that was put back.
+  static let noFile = ".restored"
 
   /// Parts the unfinished jobs from their files, at the first start after a restore, which the manifest of the
   /// backup tells.

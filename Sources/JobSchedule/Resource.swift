@@ -94,11 +94,37 @@ package struct ResourceLimits: Sendable {
 extension Pause {
   /// The paused resource; nil for a record of a kind that only a later version knows.
   package var resource: Resource.Name? {
+    Resource.Name(kind: kind, name: name)
+  }
+}
+
+/// The record of a resource's name.
+extension Resource.Name {
+  package var record: (kind: String, name: String) {
+    switch self {
+    case .everything: ("all", "")
+    case .queue(let name): ("queue", name)
+    case .type(let name): ("type", name)
+    case .key(let name): ("key", name)
+    case .place(let name): ("place", name)
+    case .host(let name): ("host", name)
+    case .schedule(let name): ("schedule", name)
+    case .file(let name): ("file", name)
+    }
+  }
+
+  /// Reads a record; nil for one of a kind that only a later version knows.
+  package init?(kind: String, name: String) {
     switch kind {
-    case "all": .everything
-    case "queue": .queue(name)
-    case "type": .type(name)
-    default: nil
+    case "all": self = .everything
+    case "queue": self = .queue(name)
+    case "type": self = .type(name)
+    case "key": self = .key(name)
+    case "place": self = .place(name)
+    case "host": self = .host(name)
+    case "schedule": self = .schedule(name)
+    case "file": self = .file(name)
+    default: return nil
     }
   }
 }
@@ -133,9 +159,7 @@ extension Resource.Name: CustomStringConvertible {
   /// Kind and name in a pause's record and in the status API; nil for what can't be paused.
   package var kindAndName: (kind: String, name: String)? {
     switch self {
-    case .everything: ("all", "")
-    case .queue(let name): ("queue", name)
-    case .type(let name): ("type", name)
+    case .everything, .queue, .type: record
     case .key, .place, .host, .schedule, .file: nil
     }
   }
@@ -151,12 +175,7 @@ struct RateLimiter: Sendable, Equatable {
   /// The place of the oldest, once the ring is full.
   private var oldest = 0
 
-  /// - Parameter earlier: the times of starts before, the oldest first.
-  init(_ rate: JobLimit.Rate, after earlier: [Int64] = []) {
-    count = rate.count
-    period = rate.period.milliseconds
-    times = earlier.suffix(count)
-  }
+  init(_ rate: JobLimit.Rate) { (count, period) = (rate.count, rate.period.milliseconds) }
 
   /// The time of the next start, in milliseconds of the steady clock.
   var nextTime: Int64 { times.count < count ? .min : times[oldest] + period }
@@ -173,6 +192,13 @@ struct RateLimiter: Sendable, Equatable {
     if times.count < count { return times.append(now) }
     times[oldest] = now
     oldest = (oldest + 1) % count
+  }
+
+  /// A limiter that also remembers starts from before its own, the oldest first.
+  func recalling(_ earlier: [Int64]) -> RateLimiter {
+    var limiter = self
+    (limiter.times, limiter.oldest) = (Array((earlier + times[oldest...] + times[..<oldest]).suffix(count)), 0)
+    return limiter
   }
 
   /// A limiter with another rate that remembers this one's starts.

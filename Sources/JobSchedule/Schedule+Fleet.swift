@@ -13,14 +13,6 @@ extension Schedule {
     return true
   }
 
-  /// The rates for which a job's start counts, with their periods in milliseconds.
-  package func rates(of id: ManagedObjectID) -> [(name: Resource.Name, period: Int64)] {
-    guard let lane = job(id)?.lane else { return [] }
-    return lanes[Int(lane)].resources.compactMap { index in
-      resources[index].rate.map { (resources[index].name, $0.period) }
-    }
-  }
-
   /// The place where a job runs; nil if it is this host.
   package func place(of job: ScheduledJob) -> String? {
     // It comes last, after a limit.

@@ -1,5 +1,5 @@
 import Jobs
-import ObjectGraph
+package import ObjectGraph
 
 /// The choice of the next job.
 extension Schedule {
@@ -137,6 +137,14 @@ extension Schedule {
       }
       openLanes.push(LaneTurn(job: first, lane: turn.lane))
       return
+    }
+  }
+
+  /// The rates for which a job's start counts, with their periods in milliseconds.
+  package func rates(of id: ManagedObjectID) -> [(name: Resource.Name, period: Int64)] {
+    guard let lane = job(id)?.lane else { return [] }
+    return lanes[Int(lane)].resources.compactMap { index in
+      resources[index].rate.map { (resources[index].name, $0.period) }
     }
   }
 

@@ -40,17 +40,11 @@ package struct Schedule: Sendable {
 
   /// The milliseconds of waiting that one step of priority is worth, so that no job waits for ever.
   let agingStep: Int64
-  /// When jobs were started by others before, as far as it still counts for rates; on the steady clock, the oldest first.
-  private let earlierStarts: [Resource.Name: [Int64]]
+  /// When jobs were started before, as far as it still counts for rates; on the steady clock, the oldest first.
+  private var earlierStarts: [Resource.Name: [Int64]] = [:]
 
-  /// - Parameters:
-  ///   - agingStep: the milliseconds of waiting that one step of priority is worth.
-  ///   - earlierStarts: when jobs that count for rates were started by others before, on the steady clock in milliseconds,
-  ///     the oldest first.
-  package init(agingStep: Int64, earlierStarts: [Resource.Name: [Int64]] = [:]) {
-    self.agingStep = agingStep
-    self.earlierStarts = earlierStarts
-  }
+  /// - Parameter agingStep: the milliseconds of waiting that one step of priority is worth.
+  package init(agingStep: Int64) { self.agingStep = agingStep }
 
   package var count: Int { slots.count }
   package var counts: [JobState: Int] { resources[0].counts }
@@ -193,7 +187,18 @@ package struct Schedule: Sendable {
 
   private mutating func setRate(_ rate: JobLimit.Rate?, of index: Int) {
     resources[index].rate = rate.map {
-      resources[index].rate?.with($0) ?? RateLimiter($0, after: earlierStarts[resources[index].name] ?? [])
+      resources[index].rate?.with($0) ?? RateLimiter($0).recalling(earlierStarts[resources[index].name] ?? [])
+    }
+  }
+
+  /// Counts starts from before this schedule was there, by another lead or an earlier run; to be called before jobs are added.
+  ///
+  /// - Parameter starts: when jobs that count for each rate were started, on the steady clock in milliseconds, the oldest first.
+  package mutating func recall(_ starts: [Resource.Name: [Int64]]) {
+    earlierStarts = starts
+    for (name, times) in starts {
+      guard let index = resourceIndexes[name] else { continue }
+      resources[index].rate = resources[index].rate?.recalling(times)
     }
   }
 

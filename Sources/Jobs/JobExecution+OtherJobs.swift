@@ -1,3 +1,4 @@
+package import Foundation
 public import JSONText
 package import ObjectGraph
 
@@ -41,6 +42,9 @@ public struct BatchSummary: Sendable, Hashable {
   /// The jobs that failed, in the order of their admission; of more than ``failureLimit`` the first.
   public let failures: [Failure]
 
+  /// The end of the job that ended last; nil if none has.
+  package let lastEnd: Date?
+
   /// The number of all its jobs that have records.
   public var count: Int { counts.values.reduce(0, +) }
   /// The number of those that failed.
@@ -51,7 +55,7 @@ public struct BatchSummary: Sendable, Hashable {
 
   /// The same summary, with so many failures at most.
   package func listing(failures limit: Int) -> BatchSummary {
-    BatchSummary(name: name, counts: counts, failures: Array(failures.prefix(limit)))
+    BatchSummary(name: name, counts: counts, failures: Array(failures.prefix(limit)), lastEnd: lastEnd)
   }
 
   /// The object that programs read.
@@ -167,6 +171,8 @@ extension BatchSummary {
         nil
       }
     }
+    let ended = FetchRequest<Job>(
+      .and([members, try Condition(format: "finishedAt != nil")]), sortBy: [.descending(\.finishedAt)], limit: 1)
     let failed = JobState.allCases.filter(\.isFailure).map(\.rawValue)
     let failures = try context.fetch(
       FetchRequest<Job>(
@@ -174,7 +180,8 @@ extension BatchSummary {
         sortBy: [.ascending(\.createdAt), .ascending(\.id)], limit: Self.failureLimit))
     self.init(
       name: name, counts: Dictionary(counts) { $0 + $1 },
-      failures: failures.map { Failure(id: $0.id, error: $0.failure.map(Self.shortened)) })
+      failures: failures.map { Failure(id: $0.id, error: $0.failure.map(Self.shortened)) },
+      lastEnd: try context.fetch(ended).first?.finishedAt)
   }
 
   /// An error as others are told it, of a thousand characters at most.

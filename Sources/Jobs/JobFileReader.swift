@@ -83,7 +83,9 @@ struct JobFileReader {
   func duration(_ value: JSONValue, _ path: [String]) throws(JobFileError) -> Duration {
     let span = value.string ?? value.integer.map { "\($0)" } ?? ""
     guard let duration = TimeSpan.parse(span), duration > .zero, duration <= Self.longest else {
-      throw error("must be a time span of at most 10 years, such as \"250ms\", \"30s\", \"2m\" or \"1h 30min\"", path)
+      throw error(
+        "must be a time span of more than 0 and at most 10 years, such as \"250ms\", \"30s\", \"2m\" or \"1h 30min\"",
+        path)
     }
     return duration
   }
@@ -92,12 +94,7 @@ struct JobFileReader {
 
   /// A moment by ISO 8601, with its distance from UTC.
   func moment(_ value: JSONValue, _ path: [String]) throws(JobFileError) -> Date {
-    let text = value.string ?? ""
-    for hasFraction in [false, true] {
-      // Neither form reads the other's texts; a text that neither reads is reported below.
-      let style = Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction)
-      if let date = try? style.parse(text) { return date }
-    }
+    if let date = value.string.flatMap(Date.init(moment:)) { return date }
     throw error("must be a moment such as \"2026-11-21T10:00:00Z\" or \"2026-11-21T11:00:00+01:00\"", path)
   }
 
@@ -155,8 +152,7 @@ extension JobFileReader {
   private static let localLimit = 100
   private static let keys = [
     "type", "id", "queue", "priority", "notBefore", "delay", "timeout", "maxAttempts", "backoff", "after", "afterAny",
-    "batch",
-    "unique", "limit", "place", "traceparent", "tracestate", "replace", "arguments",
+    "batch", "unique", "limit", "place", "traceparent", "tracestate", "replace", "arguments",
   ]
 
   /// Reads one job.

@@ -1,6 +1,7 @@
 import Foundation
 import JSONText
 public import ObjectGraph
+import TextSupport
 
 extension Job {
   /// The job's state as it was last saved; a name that is not known reads as ``JobState/held``, so that a job of a
@@ -18,7 +19,7 @@ extension Job {
   /// - Parameter reason: the failure that the job's record gets in the end.
   package func setPendingStop(_ event: JobEvent?, _ reason: String? = nil) {
     stopEvent = event?.rawValue
-    stopReason = reason
+    stopReason = reason?.storable
   }
 
   /// Sets all that a file says of the job but its ID.

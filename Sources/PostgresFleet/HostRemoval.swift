@@ -52,7 +52,7 @@ extension LedgerStatements {
   fileprivate static func forgetHost(_ root: String) -> [Request] {
     [
       Request("DELETE FROM _outcome WHERE spool = $1", [.text(root)]),
-      pause(OrderText.name(of: .host(root)), false),
+      pause(Resource.Name.host(root).record, false),
       // One that joins meanwhile stays.
       Request("DELETE FROM _host WHERE root = $1 AND state <> 'alive'", [.text(root)]),
       tellOfChange,

@@ -28,7 +28,8 @@ extension JobRows {
     Request(
       """
       UPDATE "Attempt" AS a SET \(ended), _version = a._version + 1 FROM "Job" AS j \
-      WHERE j._key = ANY($1) AND j."state" IN (\(finalStates)) AND a."job" = j._key AND a."number" = j."attempt"
+      WHERE j._key = ANY($1) AND j."state" IN (\(finalStates)) AND a."job" = j._key AND a."number" = j."attempt" \
+      AND a."arguments" IS NULL
       """, [keys])
   }
 
@@ -38,7 +39,7 @@ extension JobRows {
       INSERT INTO "Attempt" (_key, _version, "job", "number", "startedAt", "finishedAt", "outcome", "failure", "result", \
       "arguments") SELECT n.attempt, 1, j._key, j."attempt", j."startedAt", j."finishedAt", j."state", j."failure", \
       j."result", j."arguments" FROM unnest($1, $2) AS n (job, attempt) JOIN "Job" AS j ON j._key = n.job \
-      WHERE j."state" IN (\(finalStates)) \
+      WHERE j."state" IN (\(finalStates)) AND j."attempt" > 0 \
       AND NOT EXISTS (SELECT 1 FROM "Attempt" AS a WHERE a."job" = j._key AND a."number" = j."attempt")
       """, [keys, attempts])
   }

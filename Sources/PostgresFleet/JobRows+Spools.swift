@@ -57,11 +57,20 @@ extension JobRows {
       """, parameters)
   }
 
-  /// Moves the pauses of a host that was alone to where a fleet has them.
-  static let adoptPauses = [
+  /// Moves the pauses of a host that was alone, and the starts that count for rates, to where a fleet has them.
+  static let adoptRecords = [
     Request(#"INSERT INTO _pause (kind, name) SELECT "kind", "name" FROM "Pause" ON CONFLICT DO NOTHING"#),
     Request(#"DELETE FROM "Pause""#),
+    Request(
+      """
+      INSERT INTO _start (kind, name, count, started, until) SELECT "kind", "name", 1, \
+      \(moment(#""startedAt""#)), \(moment(#""until""#)) FROM "RateStart" WHERE "until" > \(now)
+      """),
+    Request(#"DELETE FROM "RateStart""#),
   ]
+
+  /// The moment of a date as a store has it.
+  private static func moment(_ column: String) -> String { "to_timestamp(\(column) + \(Int(dateOffset)))" }
 
   // MARK: The jobs of a host that is removed
 

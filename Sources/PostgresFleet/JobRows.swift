@@ -18,7 +18,7 @@ struct JobRows: Sendable {
   /// not do so for ever.
   static let lossLimit = 100
   /// The seconds from 1970 to the beginning of a date's count.
-  private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
+  static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
   static let now = "extract(epoch FROM now())::float8 - \(Int(dateOffset))"
   static let finalStates = JobState.allCases.filter(\.isFinal).map { "'\($0.rawValue)'" }.joined(
     separator: ", ")
@@ -187,10 +187,12 @@ struct JobRows: Sendable {
     return names
   }
 
-  /// Counts the unfinished jobs by state and what they ask of their host; one that is assigned counts as running.
+  /// Counts the unfinished jobs by state and what they ask of their host; one that is assigned counts as running, and one
+  /// whose time has not come as scheduled.
   static let countUnfinished = Request(
     """
-    SELECT CASE WHEN r.job IS NULL THEN j."state" ELSE 'running' END, j."type", j."place", count(*) FROM "Job" AS j \
+    SELECT CASE WHEN r.job IS NOT NULL THEN 'running' WHEN j."state" = 'available' AND j."dueAt" > \(now) THEN 'scheduled' \
+    ELSE j."state" END, j."type", j."place", count(*) FROM "Job" AS j \
     LEFT JOIN _run AS r ON r.job = j._key WHERE j."state" NOT IN (\(finalStates)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     """)
 

@@ -290,7 +290,7 @@ enum LedgerStatements {
   ///
   /// The time is the server's, and none before the lead's decision: a later lead counts them for no shorter than they do.
   static func noteStarts(_ starts: [Resource.Name: (count: Int, period: Int64)]) -> [Request] {
-    let names = starts.keys.map(OrderText.name)
+    let names = starts.keys.map(\.record)
     return [
       Request("DELETE FROM _start WHERE until <= now()"),
       Request(

@@ -118,7 +118,7 @@ struct LedgerTables {
           + "\(missing): \(names); put them back, or cancel their jobs by the daemon on its old store, and copy that anew",
         path: connection.place)
     }
-    try connection.pipeline([JobRows.adopt(founder.spool)] + JobRows.adoptPauses)
+    try connection.pipeline([JobRows.adopt(founder.spool)] + JobRows.adoptRecords)
   }
 }
 

@@ -32,7 +32,7 @@ struct LedgerTransaction {
     case .order(let order, let ticket, let receipt):
       var statements = [LedgerStatements.fence(receipt)]
       if case .pause(let resource, let isPaused) = order {
-        statements.append(LedgerStatements.pause(OrderText.name(of: resource), isPaused))
+        statements.append(LedgerStatements.pause(resource.record, isPaused))
       }
       try commit(statements + [LedgerStatements.place(order, ticket: ticket, by: receipt.host)])
       return .written
@@ -70,8 +70,8 @@ struct LedgerTransaction {
       let results = try commit(
         [LedgerStatements.fence(receipt)] + Takeover.silent(host, for: silence, fleet: fleet))
       return .tookOver(jobs.runs(results[1 + Takeover.runsPlace]))
-    case .bury(let root):
-      try commit(Takeover.burial(under: root, fleet: fleet, sparesIdle: true))
+    case .bury(let root, let host):
+      try commit(Takeover.burial(under: root, of: host, fleet: fleet, sparesIdle: true))
       return .written
     }
   }
@@ -234,7 +234,7 @@ struct LedgerTransaction {
   }
 
   private func pauses(_ read: QueryResult) -> Set<Resource.Name> {
-    Set((0..<read.rowCount).compactMap { OrderText.resource(read.text($0, 0), read.text($0, 1)) })
+    Set((0..<read.rowCount).compactMap { Resource.Name(kind: read.text($0, 0), name: read.text($0, 1)) })
   }
 
   // MARK: The lead
@@ -280,7 +280,7 @@ struct LedgerTransaction {
 
   private func starts(_ read: QueryResult) -> [RateStarts] {
     (0..<read.rowCount).compactMap { row in
-      OrderText.resource(read.text(row, 0), read.text(row, 1)).map {
+      Resource.Name(kind: read.text(row, 0), name: read.text(row, 1)).map {
         RateStarts($0, count: Int(read.integer(row, 2)), age: read.integer(row, 3))
       }
     }

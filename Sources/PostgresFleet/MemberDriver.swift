@@ -161,16 +161,16 @@ package final class MemberDriver: Sendable {
 
   /// Ends, and gives what has not ended to others at once.
   package func leave() throws(LedgerError) {
-    let (isMember, database, log) = (state.withLock { $0.member != nil }, database, log)
+    let (number, database, log) = (state.withLock { $0.member?.number }, database, log)
     stop()
-    if !isMember { return }
+    guard let number else { return }
     let ledger: PostgresLedger
     do throws(StoreError) { ledger = try database.ledger("leave", log: log) } catch {
       log(error)
       throw .unavailable
     }
     defer { ledger.close() }
-    _ = try ledger.perform(.bury(root: host.root))
+    _ = try ledger.perform(.bury(root: host.root, host: number))
     ledger.hintLead()
   }
 

@@ -291,7 +291,7 @@ enum OrderText {
   }
 
   private static func json(_ resource: Resource.Name) -> JSONValue {
-    let (kind, name) = self.name(of: resource)
+    let (kind, name) = resource.record
     return .array([.string(kind), .string(name)])
   }
 
@@ -299,34 +299,6 @@ enum OrderText {
     guard let parts = value.array, parts.count == 2, let kind = parts[0].string, let name = parts[1].string else {
       return nil
     }
-    return resource(kind, name)
-  }
-
-  static func name(of resource: Resource.Name) -> (kind: String, name: String) {
-    switch resource {
-    case .everything: ("all", "")
-    case .queue(let name): ("queue", name)
-    case .type(let name): ("type", name)
-    case .key(let name): ("key", name)
-    case .place(let name): ("place", name)
-    case .host(let name): ("host", name)
-    case .schedule(let name): ("schedule", name)
-    case .file(let name): ("file", name)
-    }
-  }
-
-  /// The resource of a name; nil for a kind that only a later version knows.
-  static func resource(_ kind: String, _ name: String) -> Resource.Name? {
-    switch kind {
-    case "all": .everything
-    case "queue": .queue(name)
-    case "type": .type(name)
-    case "key": .key(name)
-    case "place": .place(name)
-    case "host": .host(name)
-    case "schedule": .schedule(name)
-    case "file": .file(name)
-    default: nil
-    }
+    return Resource.Name(kind: kind, name: name)
   }
 }

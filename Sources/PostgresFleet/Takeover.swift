@@ -35,9 +35,19 @@ struct Takeover {
 
   /// All that are alive under a root, whose lock the caller holds; the lead is told.
   ///
-  /// - Parameter sparesIdle: true to end only backends that are at work; a host that leaves by itself closes its store later.
-  static func burial(under root: String, fleet: String, sparesIdle: Bool = false) -> [Request] {
-    let takeover = Takeover("SELECT number FROM _host WHERE root = $1 AND state = 'alive'", [.text(root)], fleet: fleet)
+  /// - Parameters:
+  ///   - host: the only one that is meant; nil for all.
+  ///   - sparesIdle: true to end only backends that are at work; a host that leaves by itself closes its store later.
+  static func burial(
+    under root: String, of host: Int? = nil, fleet: String, sparesIdle: Bool = false
+  ) -> [Request] {
+    let alive = "SELECT number FROM _host WHERE root = $1 AND state = 'alive'"
+    let takeover =
+      if let host {
+        Takeover(alive + " AND number = $2", [.text(root), .integer(host)], fleet: fleet)
+      } else {
+        Takeover(alive, [.text(root)], fleet: fleet)
+      }
     let beats = Request("DELETE FROM _beat WHERE host IN (\(takeover.hosts))", takeover.values)
     let news = Request(
       "INSERT INTO _inbox (kind, host) SELECT 'buried', number FROM (\(takeover.hosts)) AS h ORDER BY number",

@@ -97,6 +97,12 @@ package struct JobReply: Decodable, Sendable {
   /// The runs before it was replaced, the first one first; nil if there were none, and in lists.
   package var earlierRuns: [EarlierRun]?
 
+  /// Leaves out what belongs to a run, as if the job were just accepted.
+  package mutating func forgetRun() {
+    (state, durable) = (State(rawValue: "available"), true)
+    (startedAt, finishedAt, error, ending, progress, result, rejects) = (nil, nil, nil, nil, nil, nil, nil)
+  }
+
   /// Values of any form, which the daemon writes only; clients read them from the document, keys in their order.
   package var result: JSONValue?
   package var arguments: JSONValue?

@@ -104,6 +104,8 @@ package struct StatusReply: Decodable, Sendable {
   package var shortage: Shortage?
   /// The reasons why the models in the folder were not taken at the last reload.
   package var untakenModels: [String]?
+  /// The mistakes for which the last reload was refused, so that an earlier configuration is in force.
+  package var refusedConfiguration: [String]?
   package var refusedFiles: Int?
   package var hotFolders: HotFolders?
   package var writer: Writer?
@@ -123,7 +125,9 @@ package struct StatusReply: Decodable, Sendable {
       } ?? .null,
       "jobs": .counts(jobs ?? [:]), "pauses": .array((pauses ?? []).map(\.json)),
       "heldTypes": .array((heldTypes ?? []).map(\.json)), "shortage": shortage.map(\.json) ?? .null,
-      "untakenModels": .array((untakenModels ?? []).map(JSONValue.string)), "refusedFiles": .whole(refusedFiles),
+      "untakenModels": .array((untakenModels ?? []).map(JSONValue.string)),
+      "refusedConfiguration": .array((refusedConfiguration ?? []).map(JSONValue.string)),
+      "refusedFiles": .whole(refusedFiles),
       "hotFolders": hotFolders?.json ?? .null,
       "writer": writer.map {
         .object([
@@ -182,9 +186,9 @@ package struct QueuesReply: Decodable, Sendable {
 
 /// The reply of `POST /v1/pause` and `POST /v1/resume`.
 package struct PauseReply: Decodable, Sendable {
-  /// A queue, a type or everything that starts no jobs, or a schedule that doesn't fire.
+  /// A queue, a type or everything that starts no jobs, a schedule that doesn't fire, or the host itself, if it is drained.
   package struct Pause: Decodable, Sendable {
-    /// `all`, `queue`, `type` or `schedule`.
+    /// `all`, `queue`, `type`, `schedule` or `host`.
     package let kind: String
     package let name: String?
 

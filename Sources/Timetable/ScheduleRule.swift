@@ -34,7 +34,7 @@ package struct ScheduleRule: Sendable, Equatable {
   }
 
   /// The first moment after another; nil if there is none.
-  func next(after moment: Int64) -> Int64? {
+  package func next(after moment: Int64) -> Int64? {
     // Calendar expressions are finer than a millisecond; what lies in between counts as the millisecond after it.
     let calendar = times.compactMap { $0.next(after: moment * 1000).map { ($0 + 999) / 1000 } }
     let multiple = interval.map { moment - moment % $0 + $0 }

@@ -67,7 +67,8 @@ struct PauseCommand: Sendable {
     let first = try session.post(ControlClient.path("v1", name), .object([:]))
     var ended = 1
     for pause in try first.decoded(as: PauseReply.self).pauses ?? [] {
-      guard let name = pause.name else { continue }
+      // A host that is drained stays so: whoever has drained it may be at work on it.
+      guard let name = pause.name, pause.kind != "host" else { continue }
       if pause.kind == "schedule" {
         _ = try session.post(ControlClient.path("v1", "schedules", name, self.name), .object([:]))
       } else {
@@ -105,6 +106,10 @@ extension PauseReply.Pause {
 
   /// The command that ends the pause.
   fileprivate var resumeCommand: String {
-    kind == "all" ? "bobbinctl resume" : "bobbinctl resume --\(kind) \(name ?? "")"
+    switch kind {
+    case "all": "bobbinctl resume"
+    case "host": "bobbinctl fleet undrain \(name ?? "")"
+    default: "bobbinctl resume --\(kind) \(name ?? "")"
+    }
   }
 }

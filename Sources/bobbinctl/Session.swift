@@ -120,7 +120,8 @@ struct Reply {
         code, "the daemon answered with HTTP status \(status) and no readable error",
         hint: "is this the socket of bobbind, and its version near to \(Release.version)?")
     }
-    throw ToolError(error.code == "id-taken" ? .different : code, error.message, hint: error.hint)
+    let codes: [String?: ExitCode] = ["id-taken": .different, "not-possible": .jobFailed]
+    throw ToolError(codes[error.code] ?? code, error.message, hint: error.hint)
   }
 
   func decoded<Value: Decodable>(as type: Value.Type) throws(ToolError) -> Value {

@@ -64,6 +64,7 @@ extension StatusReply {
       let jobs = shortage.jobs == 1 ? "a job is" : "\(shortage.jobs) jobs are"
       list.add("short", "\(jobs) tried again until this is mended: \(shortage.reason)", style: .bad)
     }
+    for mistake in refusedConfiguration ?? [] { list.add("configuration", "not taken: \(mistake)", style: .bad) }
     for reason in untakenModels ?? [] { list.add("models", "not taken: \(reason)", style: .bad) }
   }
 

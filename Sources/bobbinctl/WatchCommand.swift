@@ -38,6 +38,7 @@ struct WatchCommand: Subcommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
+    var batch = batch
     var watch = JobWatch(batch.map { .batch($0) } ?? .named(identifiers))
     let output = session.output
     var lines = LiveLines(output)
@@ -46,7 +47,11 @@ struct WatchCommand: Subcommand {
     while true {
       try watch.look(session)
       let tally = watch.tally
-      if tally.total == 0, let batch { throw BatchCommand.missing(batch) }
+      if tally.total == 0, let handle = batch {
+        batch = try BatchCommand.name(of: handle, session)
+        watch = JobWatch(batch.map { .batch($0) } ?? .named([]))
+        continue
+      }
       if tally.done == tally.total || tally.isStuck { break }
       if !session.printsJSON {
         lines.show(watch.lines(width: output.progressWidth, height: output.progressHeight))
@@ -60,11 +65,11 @@ struct WatchCommand: Subcommand {
       _ = Latch().wait(until: .now() + .seconds(1))
     }
     lines.clear()
-    if !session.printsJSON { try printEnd(watch, session) }
+    if !session.printsJSON { try printEnd(watch, ofBatch: batch, session) }
     return watch.tally.failed > 0 ? .jobFailed : watch.tally.held > 0 ? .jobHeld : .success
   }
 
-  private func printEnd(_ watch: JobWatch, _ session: Session) throws(ToolError) {
+  private func printEnd(_ watch: JobWatch, ofBatch batch: String?, _ session: Session) throws(ToolError) {
     if let batch {
       try BatchCommand.printFailures(of: batch, watch.tally, session)
     } else {
@@ -85,7 +90,8 @@ struct BatchCommand: Subcommand {
   static let summary = "Show how far the jobs of a batch are"
   static let details = """
     Shown are the number of jobs in each state, those that failed, and those that run. "bobbinctl watch --batch" follows
-    them, "bobbinctl list --batch" lists all.
+    them, "bobbinctl list --batch" lists all. The beginning of a name does that no other recent batch has; of the batches
+    that the firings of a schedule have made of a name it means the newest.
     """
 
   /// The most jobs that failed that are shown.
@@ -101,11 +107,19 @@ struct BatchCommand: Subcommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
+    var batch = batch
     var watch = JobWatch(.batch(batch))
-    try watch.look(session)
-    if session.printsJSON { return .success }
+    try watch.look(session.withoutJSON)
+    if watch.tally.total == 0 {
+      batch = try Self.name(of: batch, session)
+      watch = JobWatch(.batch(batch))
+      try watch.look(session.withoutJSON)
+    }
+    if session.printsJSON {
+      try watch.look(session)
+      return .success
+    }
     let tally = watch.tally
-    if tally.total == 0 { throw Self.missing(batch) }
     var fields = FieldList()
     fields.add("batch", batch)
     fields.add("done", watch.summary, style: tally.failed > 0 ? .bad : .plain)
@@ -117,10 +131,22 @@ struct BatchCommand: Subcommand {
     return .success
   }
 
-  static func missing(_ batch: String) -> ToolError {
-    ToolError(
-      .notFound, "there is no job of the batch \"\(batch)\"",
-      hint: "\"bobbinctl list\" shows the jobs, with --json their batches")
+  /// The batch that is meant by a name that none has: the newest that firings of a schedule have made of it, or the only
+  /// one that begins so.
+  static func name(of handle: String, _ session: Session) throws(ToolError) -> String {
+    let reply = try session.withoutJSON.get(ControlClient.path("v1", "batches"))
+    let batches = try reply.decoded(as: BatchesReply.self).batches
+    let found = batches.map(\.name).filter { $0.hasPrefix(handle) }
+    if let newest = found.first(where: { $0.hasPrefix(handle + "@") }) { return newest }
+    if let only = found.first, found.count == 1 { return only }
+    if found.isEmpty {
+      throw ToolError(
+        .notFound, "there is no job of the batch \"\(displayName(handle))\"",
+        hint: "\"bobbinctl list\" shows the jobs, with --json their batches")
+    }
+    let names = found.prefix(5).map { "\"\(displayName($0))\"" }.joined(separator: ", ")
+    throw ToolError(
+      .usage, "several batches begin with \"\(displayName(handle))\": \(names)\(found.count > 5 ? ", and others" : "")")
   }
 
   /// Prints the jobs of a batch that failed, the newest of them if there are many.

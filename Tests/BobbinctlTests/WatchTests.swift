@@ -105,7 +105,30 @@ struct WatchTests {
         "r  ██████████░░░░░░░░░░ 50 %, 1 pages/s, 5 s left, 5 of 10 pages",
       ])
     #expect(run.errors == "bobbinctl: 1 more failed; \"bobbinctl list --batch\" with --state lists them\n")
-    let none = try await TestDaemon(SampleReplies.jobs(total: 0, counts: "{}")).run("batch", "b")
+  }
+
+  @Test("A batch is named by the name in its schedule's file, or by the beginning of its own, if no other has that")
+  func handles() async throws {
+    let batches = ["day@2026-11-02T00:00:00Z", "day@2026-11-01T00:00:00Z", "pictures-1", "pictures-2", "rows"]
+    let list = batches.map { #"{"name":"\#($0)","lastAcceptedAt":null,"jobs":{"completed":1},"atLeast":false}"# }
+    let daemon = try TestDaemon { request in
+      if request.target.components.last == "batches" {
+        return .now(.json(data: Data(#"{"batches":[\#(list.joined(separator: ","))]}"#.utf8)))
+      }
+      let isKnown = batches.contains(request.query("batch") ?? "")
+      let reply = SampleReplies.jobs(total: isKnown ? 1 : 0, counts: isKnown ? #"{"completed":1}"# : "{}")
+      return .now(.json(data: Data(reply.utf8)))
+    }
+    for (handle, name) in [("day", batches[0]), ("row", "rows"), ("pictures-2", "pictures-2")] {
+      #expect(try await daemon.run("batch", handle).lines.first == "batch  \(name)")
+      #expect(try await daemon.run("watch", "--batch", handle).code == 0)
+      let reply = try await daemon.run("--json", "batch", handle)
+      #expect(reply.code == 0 && reply.lines.count == 1 && reply.output.contains(#""completed":1"#), "\(reply.output)")
+    }
+    let several = try await daemon.run("batch", "pictures")
+    #expect(several.code == 64)
+    #expect(several.errors.contains(#"several batches begin with "pictures": "pictures-1", "pictures-2""#))
+    let none = try await daemon.run("batch", "b")
     #expect(none.code == 2)
     #expect(none.errors.hasPrefix("bobbinctl: there is no job of the batch \"b\"\n"))
   }

@@ -42,7 +42,7 @@ extension MemoryLedger {
       ]
     case .remove(let jobs, let receipt): [fence(receipt), { try self.remove(jobs, $0) }]
     case .fence(let host, let silence, let receipt): [fence(receipt)] + takeover({ _ in [host] }, silence: silence)
-    case .bury(let root): buryStatements(root: root)
+    case .bury(let root, let host): buryStatements(root: root, host: host)
     }
   }
 

@@ -50,9 +50,11 @@ extension MemoryLedger {
     ]
   }
 
-  func buryStatements(root: String) -> [Statement] {
+  /// - Parameter host: the only one that is meant; nil for all.
+  func buryStatements(root: String, host: Int? = nil) -> [Statement] {
     let dead = { (transaction: Transaction) in
       self.hosts.all(for: transaction.id).filter { $0.row.isAlive && $0.row.host.root == root }.map(\.key)
+        .filter { host == nil || $0 == host }
     }
     return takeover(dead, silence: nil) + [
       { transaction in

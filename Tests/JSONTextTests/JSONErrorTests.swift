@@ -66,6 +66,14 @@ struct JSONErrorTests {
       Case("[.5]", "line 1, column 2: expected a value, found \".5\"; write 0 before the point"),
       Case("[+5]", "line 1, column 2: expected a value, found \"+5\"; remove the plus sign"),
       Case("[1e400]", "line 1, column 2: the number \"1e400\" is too large; 1.8e308 is the largest"),
+      Case(
+        "[18446744073709551615]",
+        "line 1, column 2: the whole number \"18446744073709551615\" has more than 64 bits, and would be rounded; write it as "
+          + "a text, or with an exponent"),
+      Case(
+        "[-9223372036854775809]",
+        "line 1, column 2: the whole number \"-9223372036854775809\" has more than 64 bits, and would be rounded; write it as "
+          + "a text, or with an exponent"),
       Case("[NaN]", "line 1, column 2: NaN is not a number that JSON can carry; write null or a string"),
       Case("-Infinity", "line 1, column 1: -Infinity is not a number that JSON can carry; write null or a string"),
       Case("\u{FEFF}[x", "line 1, column 2: expected a value, found \"x\"; put text in double quotes"),

@@ -42,7 +42,7 @@ struct JobLinesTests {
       ])
         == [
           #"line 1: "type": is bad"#, "line 2: a job is an object, not an array",
-          #"line 3: "delay": must be a time span of at most 10 years, such as "250ms", "30s", "2m" or "1h 30min""#,
+          #"line 3: "delay": must be a time span of more than 0 and at most 10 years, such as "250ms", "30s", "2m" or "1h 30min""#,
           #"line 4: "jobs": is a list of jobs; in this file each line is one job"#,
           #"line 5: "replace": is not for files with one job on each line"#, "-",
         ])

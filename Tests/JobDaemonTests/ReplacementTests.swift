@@ -53,12 +53,12 @@ struct ReplacementTests {
     return #"{"type": "work", "id": "x", "arguments": {"say": "\#(say)"\#(arguments)}\#(added)}"#
   }
 
-  /// Submits a replacement of the job `x`, and waits until it is made and over.
-  private func replace(_ text: String, user: UInt32 = getuid()) async throws {
+  /// Submits a replacement of the job `x`, and waits until it is made and, if it runs, over.
+  private func replace(_ text: String, user: UInt32 = getuid(), runs: Bool = true) async throws {
     let files = try fixture.daemon.accept(Data(text.utf8), submitter: user)
     #expect(files.flatMap(\.replaced) == files.flatMap(\.objectIDs))
     try await waitForReplacement(files)
-    try await fixture.waitForRelease(of: files.flatMap(\.objectIDs))
+    if runs { try await fixture.waitForRelease(of: files.flatMap(\.objectIDs)) }
   }
 
   private func waitForReplacement(_ files: [AdmittedFile]) async throws {
@@ -90,13 +90,37 @@ struct ReplacementTests {
     try await replace(#"{"type": "noop", "id": "x", "replace": true}"#)
     #expect(work.said == ["one", "two"])
     #expect(try fixture.record("x") { [$0.type, $0.state] } == ["noop", "completed"])
-    let runs = try ManagedObjectContext(parent: fixture.daemon.main, name: "test").performAndWait { context in
+    #expect(
+      try earlierRuns()
+        == [["1", "discarded", "it was to fail", "null"], ["2", "completed", "", #"{"said":"two"}"#]])
+    try await fixture.stop()
+  }
+
+  private func earlierRuns() throws -> [[String]] {
+    try ManagedObjectContext(parent: fixture.daemon.main, name: "test").performAndWait { context in
       let job = try #require(try context.fetch(FetchRequest<Job>(ids: ["x"])).first)
       return try StatusService.earlierRuns(of: job, in: context).map {
         ["\($0.attempt)", $0.state.rawValue, $0.error ?? "", $0.result?.serialized() ?? ""]
       }
     }
-    #expect(runs == [["1", "discarded", "it was to fail", "null"], ["2", "completed", "", #"{"said":"two"}"#]])
+  }
+
+  @Test(
+    "keeps the run before one that was cancelled before it began, and nothing of that one", arguments: [true, false])
+  func unbegun(hasRun: Bool) async throws {
+    if hasRun { try await fixture.run(Self.job("one")) }
+    for word in ["two", "three"] {
+      let later = #""replace": true, "notBefore": "2100-01-01T00:00:00Z""#
+      if hasRun || word == "three" {
+        try await replace(Self.job(word, later), runs: false)
+      } else {
+        _ = try fixture.submit(Self.job(word, later))
+      }
+      #expect(try await fixture.perform(.cancel(reason: "enough"), on: "x") == .done)
+    }
+    try await replace(Self.job("four", #""replace": true"#))
+    #expect(work.said == (hasRun ? ["one"] : []) + ["four"])
+    #expect(try earlierRuns() == (hasRun ? [["1", "completed", "", #"{"said":"one"}"#]] : []))
     try await fixture.stop()
   }
 

@@ -168,6 +168,26 @@ struct ScheduleTests {
     #expect(test.all() == [jobs[2]])
   }
 
+  @Test("A rate counts the starts of an earlier run, whether it is set before they are known or after")
+  mutating func recalledRate() {
+    let now = test.now.steady
+    test.schedule.setLimits(.queue("default"), concurrent: nil, rate: .init(3, per: .seconds(10)), at: test.now)
+    // Of four only the last three can matter.
+    test.schedule.recall([
+      .queue("default"): [now - 9_000, now - 8_000, now - 6_000, now - 1_000], .key("host"): [now - 4_000],
+    ])
+    let limit = JobLimit(key: "host", rate: JobLimit.Rate(1, per: .seconds(10)))
+    let limited = test.add("limited") { $0.limit = limit }
+    let others = (0..<2).map { test.add("\($0)") }
+    #expect(test.all() == [])
+    test.wait(2_000)
+    #expect(test.all() == [others[0]])
+    test.wait(2_000)
+    #expect(test.all() == [others[1]])
+    test.wait(5_000)
+    #expect(test.all() == [limited])
+  }
+
   @Test("A rate is remembered until it has no effect any more, and its key is forgotten then")
   mutating func rememberedRate() {
     let limit = JobLimit(key: "host", rate: JobLimit.Rate(1, per: .seconds(10)))

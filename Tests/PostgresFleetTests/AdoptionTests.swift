@@ -33,6 +33,11 @@ struct AdoptionTests {
       }
       let pause = Pause(context: context)
       (pause.kind, pause.name) = ("queue", "slow")
+      for (name, age) in [("counts", 30.0), ("is over", 90.0)] {
+        let start = RateStart(context: context)
+        (start.kind, start.name) = ("key", name)
+        (start.startedAt, start.until) = (Date() - age, Date() - age + 60)
+      }
       try context.save()
     }
   }
@@ -51,7 +56,9 @@ struct AdoptionTests {
       #"SELECT id, state, spool, place, maxAttempts, failure, finishedAt IS NULL FROM Job ORDER BY id"#)
   }
 
-  @Test("takes over unfinished jobs, once: they belong to its spool, and lost attempts are made up for")
+  @Test(
+    "takes over unfinished jobs, pauses and starts of rates, once: jobs belong to its spool, and lost attempts are made up for"
+  )
   func adoption() throws {
     try join("one:/spool", files: claimed)
     let expected = """
@@ -64,6 +71,11 @@ struct AdoptionTests {
       """
     #expect(try jobs() == expected)
     #expect(try database.output("SELECT kind, name, (SELECT count(*) FROM Pause) FROM _pause") == "queue|slow|0")
+    let starts = """
+      SELECT kind, name, count, now() - started BETWEEN '30 s' AND '50 s', until - started BETWEEN '59 s' AND '61 s', \
+      (SELECT count(*) FROM RateStart) FROM _start
+      """
+    #expect(try database.output(starts) == "key|counts|1|t|t|0")
     try join("two:/spool", files: [])
     #expect(try jobs() == expected)
   }

@@ -371,6 +371,23 @@ struct LedgerBehaviourTests {
     #expect(Array(state.hosts.keys) == [a] && state.jobs.map(\.attempt) == [1])
   }
 
+  @Test("ends a host that leaves, and not another one that has joined under its root", arguments: LedgerKind.available)
+  func leave(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    guard
+      case .joined(let successor, _) = try ledger.perform(
+        .join(FleetHost(root: "a", slots: 1, types: [], places: ["a"])))
+    else {
+      throw LedgerError.contradiction
+    }
+    #expect(try ledger.perform(.bury(root: "a", host: a)).isWritten)
+    #expect(try ledger.perform(.beat(host: successor)).beat != nil)
+    #expect(try ledger.perform(.bury(root: "a", host: successor)).isWritten)
+    #expect(throws: LedgerError.fenced) { try ledger.perform(.beat(host: successor)) }
+    #expect(try ledger.perform(.beat(host: b)).beat != nil)
+  }
+
   @Test("lets anybody lead after a lead that was buried", arguments: LedgerKind.available)
   func buriedLead(_ kind: LedgerKind) throws {
     let fixture = try LedgerFixture(kind)

@@ -130,7 +130,9 @@ private final class RandomHistory {
     case ..<90: return .round(newRound(), receipt(2))
     case ..<92: return .remove(someFinalJobs(), receipt(2))
     case ..<97: return .fence(host: host, silence: Silence(silence()), receipt(2))
-    default: return .bury(root: "root\(random.number(0..<4))")
+    default:
+      let root = "root\(random.number(0..<4))"
+      return .bury(root: root, host: random.chance(50) ? host : nil)
     }
   }
 

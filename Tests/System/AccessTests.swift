@@ -75,9 +75,13 @@ extension SystemTests {
         ("ops", controller.secret, "control", [200, 200, 200]),
       ] {
         let me = try await tcp(daemon, "/v1/whoami", secret)
-        let changes: JSONValue = role == "control" ? "all" : "none"
-        #expect(
-          me.body == .object(["name": .string(name), "role": .string(role), "changes": changes, "via": "tcp"]))
+        // What a token submits is nobody's, unless it stands for a user.
+        let (user, changes, edits): (JSONValue, JSONValue, JSONValue) =
+          role == "control" ? (4001, "all", "own") : (65_534, "none", "none")
+        let expected: JSONObject = [
+          "name": .string(name), "user": user, "role": .string(role), "changes": changes, "edits": edits, "via": "tcp",
+        ]
+        #expect(me.body == .object(expected))
         let asked = try await [
           tcp(daemon, "/v1/jobs", secret).status,
           tcp(daemon, "/v1/jobs?wait=30", secret, "-d", job.replacing("JOB", with: name)).status,
@@ -212,7 +216,8 @@ extension SystemTests {
       #expect(
         me.body
           == .object([
-            "name": .string("\(Credentials.effectiveUser)"), "role": "control", "changes": "all", "via": "unix",
+            "name": .string("\(Credentials.effectiveUser)"), "user": .integer(Int64(Credentials.effectiveUser)),
+            "role": "control", "changes": "all", "edits": "all", "via": "unix",
           ]))
       try await daemon.waitForLog("user \(Credentials.effectiveUser) (process ")
       try await daemon.waitForLog("asked: POST /v1/flush {}: 200")

@@ -99,18 +99,21 @@ extension SystemTests {
       try await daemon.waitUntilSpoolIsEmpty()
       #expect(try await daemon.tool("pause", "--type", "row").code == 0)
       try drop(["unfinished"])
-      try await daemon.wait { try $0.root.currentFiles == ["unfinished.json"] }
+      let later = #""notBefore": "2099-01-01T00:00:00Z""#
+      try root.drop(#"{"type": "row", "id": "edited", \#(later), "arguments": {"n": 1}}"#, as: "edited.json")
+      try await daemon.wait { try $0.root.currentFiles.sorted() == ["edited.json", "unfinished.json"] }
+      #expect(try await daemon.tool("edit", "edited", "n=2").code == 0)
       #expect(try await daemon.tool("flush").code == 0)
       let made = try await daemon.tool("backup", backups.path("one"))
       #expect(made.code == 0 && made.output.hasPrefix("backed up "), "\(made.errors)")
       #expect(try await daemon.tool("resume", "--type", "row").code == 0)
       try drop(["after"])
-      try await daemon.waitUntilSpoolIsEmpty()
+      try await daemon.wait { try $0.root.currentFiles == ["edited.json"] && $0.root.newFiles.isEmpty }
       #expect(try await root.sql("SELECT count(*) FROM Job WHERE state = 'completed'") == "3")
       // A file that was claimed since, under the name of one that the backup knows, and one that nobody has seen yet.
       #expect(try await daemon.tool("pause", "--type", "row").code == 0)
       try root.drop(#"{"type": "row", "id": "newer"}"#, as: "unfinished.json")
-      try await daemon.wait { try $0.root.currentFiles == ["unfinished.json"] }
+      try await daemon.wait { try $0.root.currentFiles.sorted() == ["edited.json", "unfinished.json"] }
       #expect(try await daemon.stop() == .exited(code: 0))
       try drop(["waiting"])
 
@@ -126,7 +129,13 @@ extension SystemTests {
       #expect(
         states == [
           "before": "completed", "unfinished": "available", "newer": "available", "waiting": "available",
+          "edited": "scheduled",
         ])
+      // Its file has the arguments from before the edit, and is its file all the same.
+      #expect(try root.currentFiles.contains("edited.json"))
+      let edited = try await restored.get("/v1/jobs/edited")
+      #expect(edited["arguments"] == ["n": 2] && edited["file"]?.isNull != false, "\(edited.serialized())")
+      #expect(try await restored.tool("cancel", "edited").code == 0)
       #expect(try await restored.tool("show", "after").code == 2)
       #expect(try await restored.tool("resume", "--all").code == 0)
       try await restored.waitUntilSpoolIsEmpty()

@@ -64,7 +64,7 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
       "line 3: \"priorty\": is no key of a job; did you mean \"priority\"?"),
     BadJobFile(
       "with a time span that is none", "{\"type\": \"noop\",\n\"timeout\": \"soon\"}",
-      "line 2: \"timeout\": must be a time span of at most 10 years, such as \"250ms\", \"30s\", \"2m\" or \"1h 30min\""
+      "line 2: \"timeout\": must be a time span of more than 0 and at most 10 years, such as \"250ms\", \"30s\", \"2m\" or \"1h 30min\""
     ),
     BadJobFile(
       "with jobs that wait for each other",

@@ -75,6 +75,22 @@ extension SystemTests {
           "Test.xcdatamodel/contents:4: Book.pages: defaultValueString \"NO\" is no Integer 16; it counts as 0"))
     }
 
+    @Test(
+      "A group that the host does not have and a schedule that is over are in order, and --check-config tells of both")
+    func idleSettings() async throws {
+      let root = try DaemonRoot("[Status]\nControlGroup=no-such-group\n")
+      try root.write(Data(#"{"type": "noop"}"#.utf8), to: root.paths.schedules + "/job.json")
+      let schedule = "[Schedule]\nOnCalendar=2020-02-01 UTC\nJob=job.json\n"
+      try root.write(Data(schedule.utf8), to: root.paths.schedules + "/over.conf")
+      let check = try await Tool.run("bobbind", ["--root", root.directory.path, "--check-config"])
+      #expect(check.code == 0)
+      #expect(
+        check.errors.contains("[Status] ControlGroup names the group \"no-such-group\", which this host does not have"))
+      #expect(
+        check.errors.contains(
+          "the schedule \"over\" never fires any more: OnCalendar=2020-02-01 00:00:00 UTC has no moment to come"))
+    }
+
     @Test("A preset that contradicts itself is told when the configuration is read, and 78 returned")
     func preset() async throws {
       let root = try DaemonRoot("[Log]\nLevel=info\n[ImagePreset card]\nFormat=png\nQuality=80\n")

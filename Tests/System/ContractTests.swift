@@ -43,6 +43,21 @@ extension SystemTests {
         daemon, description, "POST", "/v1/schedules/none/run", as: "/v1/schedules/{name}/run", body: "")
     }
 
+    @Test("The description has the filters of lists, also those whose names end as the client likes")
+    func filters() async throws {
+      let daemon = try await DaemonProcess.ready(try DaemonRoot("[Jobs]\nUnknownTypes=hold\n"))
+      let job = #"{"id": "a", "type": "of-another-day", "arguments": {"size.x": "1"}}"#
+      _ = try await daemon.request("POST", "/v1/jobs", body: #"{"jobs": [\#(job), {"id": "b", "type": "noop"}]}"#)
+      let parameters = try await daemon.get("/v1/openapi.json")["paths"]?["/v1/jobs"]?["get"]?["parameters"]?.array
+      let argument = try #require(parameters?.first { $0["name"]?.string == "argument" })
+      #expect(argument["style"]?.string == "form" && argument["explode"]?.bool == true)
+      let pattern = try #require(argument["schema"]?["patternProperties"]?.object?.first?.key)
+      let name = "argument.size.x"
+      #expect(try name.firstMatch(of: Regex(pattern)) != nil)
+      let jobs = try await daemon.request("GET", "/v1/jobs", query: [name: "1"]).body["jobs"]?.array
+      #expect(jobs?.compactMap { $0["id"]?.string } == ["a"])
+    }
+
     @Test("Whatever is wrong with a request, the reply says so in the one form, and names the key")
     func refusals() async throws {
       let daemon = try await DaemonProcess.ready(try DaemonRoot())

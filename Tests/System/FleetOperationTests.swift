@@ -72,6 +72,49 @@ extension SystemTests {
       return why["reasons"]?.array?.compactMap(\.string).joined(separator: "; ") ?? ""
     }
 
+    @Test(
+      "A program that writes NUL bytes ends no host: its log and error are kept without them, rows with them fail its job"
+    )
+    func nulBytes() async throws {
+      let scripts = [
+        "log": #"printf 'a \0 b\n' >&2; echo '{"result": {}}'"#,
+        "error": #"echo '{"error": {"message": "no \u0000 ink", "permanent": true}}'"#,
+        "rows": #"echo '{"insert": {"entity": "Reading", "values": {"job": "a\u0000b", "number": 1}}}'"#,
+      ]
+      for (name, script) in scripts {
+        let path = first.directory.path(name + ".sh")
+        try first.write("cat > /dev/null\n" + script + "\n", to: path)
+        try first.write(
+          "[Handler]\nType=\(name)\nExecStart=/bin/sh \(path)\n", to: first.paths.handlers + "/\(name).conf")
+      }
+      let daemon = try await DaemonProcess.ready(first)
+      for name in scripts.keys.sorted() { try await run([name], ofType: name, at: daemon) }
+      let ends = try database.run(
+        #"SELECT string_agg(id || ' ' || state || ' ' || attempt, ', ' ORDER BY id) FROM bobbin."Job""#)
+      #expect(ends == "error discarded 1, log completed 1, rows discarded 1")
+      let log = try database.run(#"SELECT log FROM bobbin."Attempt" WHERE log IS NOT NULL"#)
+      #expect(log == "a \u{FFFD} b\n")
+      #expect(try database.run(#"SELECT failure FROM bobbin."Job" WHERE id = 'error'"#) == "no \u{FFFD} ink")
+      let reason = try database.run(#"SELECT failure FROM bobbin."Job" WHERE id = 'rows'"#)
+      #expect(reason?.contains("Reading.job") == true && reason?.contains("U+0000") == true, "\(reason ?? "")")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    @Test("Jobs that wait for their time or for others are counted as such")
+    func counts() async throws {
+      let daemon = try await DaemonProcess.ready(first)
+      let jobs = #"{"type": "noop", "id": "soon", "delay": "1h"}, {"type": "noop", "id": "next", "after": "soon"}"#
+      let more = #"{"type": "noop", "id": "held"}, {"type": "noop", "id": "other", "after": "next"}"#
+      #expect(try await daemon.tool("pause").code == 0)
+      #expect(try await daemon.request("POST", "/v1/jobs", body: #"{"jobs": [\#(jobs), \#(more)]}"#).status == 202)
+      #expect(try await daemon.tool("hold", "held").code == 0)
+      let counted = try await daemon.get("/v1/fleet") { $0["jobs"]?["waiting"] == 2 }
+      #expect(counted["jobs"]?["scheduled"] == 1 && counted["jobs"]?["held"] == 1, "\(counted.serialized())")
+      #expect(counted["jobs"]?["available"]?.integer ?? 0 == 0)
+      #expect(try await daemon.get("/v1/status")["jobs"]?["scheduled"] == 1)
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     @Test("Any host shows the queues and the pauses of all")
     func oneView() async throws {
       let one = try await DaemonProcess.ready(first)

@@ -264,12 +264,17 @@ extension SystemTests {
       try daemon.child.kill(SIGHUP)
       try await daemon.waitForLog("the old one stays in force")
       #expect(daemon.logText.contains("bobbin.conf:2"))
+      // With it the daemon could not start again, which is for somebody to see before it has to.
+      let mistakes = try await daemon.get("/v1/status")["refusedConfiguration"]?.array?.compactMap(\.string)
+      #expect(mistakes?.count == 1 && mistakes?.first?.contains("bobbin.conf:2") == true, "\(mistakes ?? [])")
+      try await daemon.wait { $0.managerStatus?.contains("the new configuration is refused: ") == true }
       try root.drop(Self.noop, as: "again.json")
       try await daemon.waitUntilSpoolIsEmpty()
 
       try root.configure("[Writer]\nFlushIntervalSec=10ms\n[Log]\nLevel=error\n")
       try daemon.child.kill(SIGHUP)
       try await daemon.wait { $0.notifications.count { $0 == "READY=1" } == 4 }
+      #expect(try await daemon.get("/v1/status")["refusedConfiguration"]?.array?.isEmpty == true)
       try root.drop("bad", as: "quiet.json")
       try await daemon.waitUntilSpoolIsEmpty()
       try root.configure("[Writer]\nFlushIntervalSec=10ms\n")

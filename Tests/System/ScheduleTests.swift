@@ -102,6 +102,33 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
+    @Test("Each firing has a batch and a callback of its own, also where firings wait for each other")
+    func batches() async throws {
+      let root = try DaemonRoot(Self.talkative)
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await run(daemon, "pause", "--queue", "q")
+      let job = #"""
+        {"batch": "rows", "jobs": [{"type": "noop", "id": "#a", "queue": "q"}, {"type": "noop", "after": "#a"}],
+         "callback": {"type": "noop", "id": "#end"}}
+        """#
+      try add("nightly", Self.yearly + "\nOverlap=queue", job: job, to: root)
+      try daemon.child.kill(SIGHUP)
+      try await daemon.waitForLog("reloaded")
+      for _ in 1...2 { _ = try await run(daemon, "run", "nightly") }
+      _ = try await run(daemon, "resume", "--queue", "q")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try await root.sql("SELECT state, count(*) FROM Job GROUP BY state") == "completed|6")
+      let batches = try await root.sql(
+        "SELECT batch, count(*) FROM Job WHERE batch IS NOT NULL GROUP BY batch ORDER BY batch"
+      )
+      .split(separator: "\n")
+      #expect(batches.count == 2 && batches.allSatisfy { $0.wholeMatch(of: /rows@20.*Z\|2/) != nil }, "\(batches)")
+      // The name in the file means the newest of them.
+      let shown = try await run(daemon, "batch", "rows")
+      #expect(shown.contains(batches[1].dropLast(2)) && shown.contains("2 of 2 done"), "\(shown)")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     @Test("Moments that nothing fired at, and what fails of a firing, are told once each, also over a kill")
     func notices() async throws {
       let root = try DaemonRoot(
@@ -133,7 +160,7 @@ extension SystemTests {
         for form in [
           #"notice-ops-bad@\#(day)-missed completed the schedule bad did not fire from 2018-01-01T00:00:00Z to \#(day): "#
             + "the daemon did not run then, or took no jobs",
-          #"notice-ops-bad@\#(day)\.1-schedule-failed-1 completed the schedule bad: the job bad@\#(day)\.1 \(fails\) "#
+          #"notice-ops-bad@\#(day)\.1-schedule-failed-20\d\d-[-\d:.T]+Z completed the schedule bad: the job bad@\#(day)\.1 \(fails\) "#
             + "was discarded: .* exited with code 65.*",
           #"notice-ops-off@\#(day)-missed completed the schedule off did not fire from 2018-01-01T00:00:00Z to \#(day): "#
             + "the daemon did not run then, or took no jobs",

@@ -88,8 +88,13 @@ extension SystemTests {
       let last = root.directory.path("last.json")
       try root.write(#"{"type": "row"}"#, to: last)
       #expect(try await moved.tool("submit", last).code == 0)
-      #expect(try root.currentFiles.count == 2)
-      #expect(try database.run(#"SELECT count(*) FROM bobbin."Job""#) == "26")
+      // What these wait for is for the lead to know; their records only say that they have not begun.
+      try root.write(
+        #"{"jobs": [{"type": "row", "id": "soon", "delay": "1h"}, {"type": "row", "id": "next", "after": "soon"}]}"#,
+        to: last)
+      #expect(try await moved.tool("submit", last).code == 0)
+      #expect(try root.currentFiles.count == 3)
+      #expect(try database.run(#"SELECT count(*) FROM bobbin."Job""#) == "28")
       #expect(try await moved.stop() == .exited(code: 0), "\(moved.logText)")
 
       let store = root.paths.store
@@ -106,12 +111,21 @@ extension SystemTests {
       #expect(other.code == 4 && other.output.contains("is only in the second store"), "\(other.output)")
       try FileManager.default.removeItem(atPath: root.paths.configurationDropIns + "/50-fleet.conf")
       let again = try await DaemonProcess.ready(root)
-      try await again.wait { try $0.root.currentFiles == ["late.json"] }
+      try await again.wait { try $0.root.currentFiles.count == 2 }
+      for (id, state) in [("late", "scheduled"), ("soon", "scheduled"), ("next", "waiting")] {
+        #expect(try await again.get("/v1/jobs/\(id)")["state"]?.string == state, "\(id)")
+      }
       let states = try await root.sql(
         "SELECT count(*), (SELECT count(*) FROM Reading), (SELECT count(DISTINCT job) FROM Reading) FROM Job "
           + "WHERE state = 'completed'")
       #expect(states == "25|25|25")
+      // And so they do from then on.
       #expect(try await again.stop() == .exited(code: 0), "\(again.logText)")
+      let waiting = "SELECT group_concat(id || ' ' || state, ', ') FROM Job WHERE state <> 'completed' ORDER BY id"
+      #expect(
+        try await root.sql(waiting).split(separator: ", ").sorted() == [
+          "late scheduled", "next waiting", "soon scheduled",
+        ])
     }
 
     @Test("A host that has none of the files of jobs that wait does not start first")

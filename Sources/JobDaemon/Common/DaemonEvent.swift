@@ -71,7 +71,7 @@ package enum FatalFailure: Error, Sendable {
   /// The store failed; its last writes may or may not be on disk, so the next start must find out.
   case storeFailure(String)
   case internalFailure(String)
-  /// Other hosts of the fleet have this one's work, since it was silent for too long.
+  /// Others of the fleet have this host's work: it was silent for too long, or somebody has joined under its root.
   case fenced
 }
 

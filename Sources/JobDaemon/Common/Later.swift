@@ -14,6 +14,8 @@ final class Later<Value: Sendable>: Sendable {
     for call in calls { call(value) }
   }
 
+  var isSet: Bool { state.withLock { $0.value != nil } }
+
   /// Calls back when it is set, which may be now.
   func whenSet(_ call: @escaping @Sendable (Value) -> Void) {
     let value = state.withLock { state in

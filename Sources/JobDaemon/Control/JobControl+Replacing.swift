@@ -202,12 +202,15 @@ extension JobControl {
     }
   }
 
-  /// Keeps the end of a job's run, which begins anew, with its last attempt.
+  /// Keeps the end of a job's run, which begins anew, with its last attempt; one that has had none leaves nothing.
   private static func keepRun(of job: Job, in context: isolated ManagedObjectContext) throws {
     let number = job.attempt
+    if number == 0 { return }
     let isLast = try Condition(#Predicate<Attempt> { $0.number == number })
     let isJobs = try Condition(\Attempt.job, leadsTo: job.objectID)
     let known = try context.fetch(FetchRequest<Attempt>(.and([isJobs, isLast]), limit: 1)).first
+    // It is the last one of the run before.
+    if known?.arguments != nil { return }
     let attempt = known ?? Attempt(context: context)
     if known == nil {
       attempt.job = job

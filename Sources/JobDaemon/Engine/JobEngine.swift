@@ -10,6 +10,7 @@ struct JobEngine: Sendable {
   let handlers: HandlerTable
   let policy: JobPolicy
   let scheduler: Scheduler
+  let rateRecords: RateRecords
   let merger: Merger
   let flusher: Flusher
   let waiters: ReleaseWaiters

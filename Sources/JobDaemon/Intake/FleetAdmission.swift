@@ -252,6 +252,8 @@ final class FleetAdmission: Sendable {
     admitted.file.expectJob()
     var new = NewJob(elsewhere: id, file: admitted.file, type: job.type, queue: job.queue, name: job.id ?? "")
     new.specification.batch = job.batch
+    // The lead waits for it; what this host knows of the job is what it shows.
+    new.specification.notBefore = job.notBefore
     admitted.jobs.append(new)
     round.placeholders.append(new)
   }

@@ -125,7 +125,8 @@ struct KnownJobs {
   /// True if a known job may have come in this file.
   private func mayBeOf(_ candidate: AdmissionCandidate, _ entry: Entry) -> Bool {
     guard candidate.isTakenUp, let file = entry.file else { return candidate.isTakenUp }
-    return candidate.isOver || file == candidate.file.name.description || !entry.keys.replacements.isEmpty
+    return candidate.isOver || [candidate.file.name.description, RestoredStore.noFile].contains(file)
+      || !entry.keys.replacements.isEmpty
   }
 
   /// The first few values that differ, for people.

@@ -352,8 +352,8 @@ final class LineFileAdmission: Sendable {
     if order.isTakenUp || order.client != nil { return }
     if admitted.repeatedCount > 0 {
       log.notice(
-        "the job file \(order.file.name) repeats \(admitted.repeatedCount) known jobs of \(admitted.count), which are not run "
-          + "again")
+        "the job file \(order.file.name) has \(counted(admitted.repeatedCount, "known job")) among \(admitted.count), of which "
+          + "none is run again")
     }
     if let name = admitted.unknown.values.first?.first {
       log.notice(

@@ -2,6 +2,7 @@ import Configuration
 import Foundation
 import JSONText
 import Jobs
+import StatusReplies
 import SystemSupport
 import Timetable
 
@@ -29,7 +30,7 @@ extension Notice {
   init?(_ job: Job) {
     guard let kind = Kind(rawValue: job.currentState.rawValue) else { return nil }
     self.init(
-      kind: kind, key: "\(job.id)-\(kind.rawValue)-\(job.attempt)", text: Self.text(job),
+      kind: kind, key: Self.key(job, kind), text: Self.text(job),
       details: ["job": Self.details(job)])
   }
 
@@ -40,7 +41,7 @@ extension Notice {
       let firing = Firing(ofJob: job.id)
     else { return nil }
     self.init(
-      kind: .scheduleFailed, key: "\(job.id)-\(Kind.scheduleFailed.rawValue)-\(job.attempt)",
+      kind: .scheduleFailed, key: Self.key(job, .scheduleFailed),
       text: "the schedule \(firing.schedule): \(Self.text(job))",
       details: [
         "schedule": .string(firing.schedule), "firing": .string(firing.id), "job": Self.details(job),
@@ -77,6 +78,11 @@ extension Notice {
       ])
   }
 
+  /// Each end of a job is an event of its own: one that was deleted may come again under its ID.
+  private static func key(_ job: Job, _ kind: Kind) -> String {
+    "\(job.id)-\(kind.rawValue)-\(job.finishedAt.map { Timestamp($0).text } ?? "\(job.attempt)")"
+  }
+
   private static func text(_ job: Job) -> String {
     let words = job.currentState == .discarded ? "was discarded" : "is in quarantine"
     return "the job \(job.id) (\(job.type)) \(words): \(line(job.failure ?? "failed"))"
@@ -96,10 +102,10 @@ extension Notice {
   /// A batch all of whose jobs are final.
   init(_ batch: BatchSummary) {
     let failed = batch.failureCount == 0 ? "" : ", of which \(batch.failureCount) failed"
-    // A batch whose failed jobs were retried ends again, which is told again if fewer fail.
-    let ending = batch.failureCount == 0 ? "" : "-failed-\(batch.failureCount)"
+    // One of which jobs were retried, or that got more of them, ends once more.
+    let end = batch.lastEnd.map { Timestamp($0).text } ?? "\(batch.count)"
     self.init(
-      kind: .batch, key: "\(batch.name)-batch-\(batch.count)\(ending)",
+      kind: .batch, key: "\(batch.name)-batch-\(end)",
       text: "the batch \(batch.name) has ended: \(batch.count) jobs\(failed)",
       details: ["batch": batch.listing(failures: 20).json])
   }

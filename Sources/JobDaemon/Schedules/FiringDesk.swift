@@ -24,7 +24,8 @@ struct FiringDesk: Sendable {
     // It was submitted before the daemon ended, and is recovered.
     if try spool.current.contains(name) { return }
     let earlier = try order.previous.map(unfinishedJobs) ?? []
-    _ = try intake.accept(file.data(waitingFor: earlier), as: name, submitter: Credentials.effectiveUser)
+    let data = try file.data(of: order.firing, waitingFor: earlier)
+    _ = try intake.accept(data, as: name, submitter: Credentials.effectiveUser)
   }
 
   /// The IDs of those jobs of a firing that are unfinished.

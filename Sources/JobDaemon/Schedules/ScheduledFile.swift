@@ -1,6 +1,7 @@
 package import Configuration
 import Foundation
 import JSONText
+import JobSchedule
 package import Jobs
 import SystemSupport
 import TextSupport
@@ -10,22 +11,34 @@ import Timetable
 package struct ScheduledFile: Sendable {
   /// The most jobs of a file whose firings wait for each other, each job for each.
   private static let queueLimit = 100
+  /// The most bytes of a batch's name, which gets the moment of the firing.
+  private static let batchLimit = 170
 
   let rule: ScheduleRule
   /// The path of the job file.
   let jobFile: String
   private let data: Data
+  /// True if any of its jobs belongs to a batch.
+  private let hasBatches: Bool
 
-  init(rule: ScheduleRule, jobFile: String = "", data: Data) {
+  init(rule: ScheduleRule, jobFile: String = "", data: Data, hasBatches: Bool = false) {
     self.rule = rule
     self.jobFile = jobFile
     self.data = data
+    self.hasBatches = hasBatches
   }
 
   /// The moments at which it fires, as its definition says them: `Mon..Fri *-*-* 03:00:00`, or `every 5min`.
   var moments: String {
     let interval = rule.interval.map { ["every \(TimeSpan.text(of: .milliseconds($0)))"] } ?? []
     return (rule.times.map(\.description) + interval).joined(separator: ", ")
+  }
+
+  /// Says that it never fires any more; nil if it does.
+  package var idleness: String? {
+    if rule.next(after: Moment.now().wall) != nil { return nil }
+    return
+      "the schedule \"\(displayName(rule.name))\" never fires any more: OnCalendar=\(moments) has no moment to come"
   }
 
   /// The schedules of a configuration.
@@ -77,27 +90,47 @@ package struct ScheduledFile: Sendable {
         "\(definition.jobFile): a job with the ID \"\(displayName(job.id ?? ""))\" would run only once; "
           + "leave \"id\" out, or give one that begins with #")
     }
+    let batches = [contents.batch].compactMap(\.self) + contents.jobs.compactMap(\.batch)
+    if let long = batches.first(where: { $0.utf8.count > Self.batchLimit }) {
+      throw definition.problem(
+        "Job",
+        "\(definition.jobFile): the batch \"\(displayName(long))\" gets the moment of each firing, and its name may have "
+          + "\(Self.batchLimit) bytes")
+    }
+    hasBatches = !batches.isEmpty
     if rule.overlap == .queue, contents.jobs.count > Self.queueLimit {
       throw definition.problem("Job", "with Overlap=queue a job file may have \(Self.queueLimit) jobs")
     }
   }
 
-  /// The file to be submitted.
+  /// The file to be submitted. A batch that it names is the firing's own, as its jobs are: `nightly@2026-11-23T03:00:00Z`.
   ///
   /// - Parameter earlier: IDs of jobs that all of its jobs wait for, however they end.
-  func data(waitingFor earlier: [String]) throws -> Data {
-    if earlier.isEmpty { return data }
+  func data(of firing: Firing, waitingFor earlier: [String]) throws -> Data {
+    if earlier.isEmpty && !hasBatches { return data }
     let file = try JSONDocument(parsing: data, dialect: .json5).value
     guard var object = file.object else { return data }
-    guard let jobs = object["jobs"]?.array else { return Data(Self.adding(earlier, to: file).serializedBytes()) }
-    object["jobs"] = .array(jobs.map { Self.adding(earlier, to: $0) })
+    guard let jobs = object["jobs"]?.array else {
+      return Data(Self.job(file, of: firing, waitingFor: earlier).serializedBytes())
+    }
+    object["batch"] = object["batch"].map { Self.batch($0, of: firing) }
+    // It waits for the others anyway.
+    object["callback"] = object["callback"].map { Self.job($0, of: firing, waitingFor: []) }
+    object["jobs"] = .array(jobs.map { Self.job($0, of: firing, waitingFor: earlier) })
     return Data(JSONValue.object(object).serializedBytes())
   }
 
-  private static func adding(_ earlier: [String], to job: JSONValue) -> JSONValue {
+  private static func job(_ job: JSONValue, of firing: Firing, waitingFor earlier: [String]) -> JSONValue {
     guard var object = job.object else { return job }
-    let own = object["afterAny"].map { $0.array ?? [$0] } ?? []
-    object["afterAny"] = .array(own + earlier.map(JSONValue.string))
+    object["batch"] = object["batch"].map { batch($0, of: firing) }
+    if !earlier.isEmpty {
+      let own = object["afterAny"].map { $0.array ?? [$0] } ?? []
+      object["afterAny"] = .array(own + earlier.map(JSONValue.string))
+    }
     return .object(object)
+  }
+
+  private static func batch(_ name: JSONValue, of firing: Firing) -> JSONValue {
+    name.string.map { .string("\($0)@\(firing.moment)") } ?? name
   }
 }

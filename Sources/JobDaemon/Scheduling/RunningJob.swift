@@ -17,6 +17,8 @@ final class RunningJob: Sendable {
   let run: Run?
   /// The time from when it could have started, in seconds.
   let waitingTime: Double
+  /// The rates for which its start counts, with their periods in milliseconds; empty in a fleet, whose lead counts it.
+  let rates: [(name: Resource.Name, period: Int64)]
   private let parts = Mutex(Parts())
 
   private struct Parts {
@@ -25,11 +27,15 @@ final class RunningJob: Sendable {
     var task: Task<JSONValue, any Error>?
   }
 
-  init(_ job: ScheduledJob, _ run: Run? = nil, waitingTime: Double = 0) {
+  init(
+    _ job: ScheduledJob, _ run: Run? = nil, waitingTime: Double = 0,
+    rates: [(name: Resource.Name, period: Int64)] = []
+  ) {
     objectID = job.id
     file = job.file
     self.run = run
     self.waitingTime = waitingTime
+    self.rates = rates
   }
 
   /// True if it came to another host's spool.

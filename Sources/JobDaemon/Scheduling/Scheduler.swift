@@ -290,7 +290,10 @@ final class Scheduler: Sendable {
     let next = assigned == nil ? state.schedule.next(at: moment) : nil
     guard
       let running = assigned
-        ?? next.map({ RunningJob($0, waitingTime: waitingTime(of: $0, state.schedule, moment)) })
+        ?? next.map({
+          RunningJob(
+            $0, waitingTime: waitingTime(of: $0, state.schedule, moment), rates: state.schedule.rates(of: $0.id))
+        })
     else {
       arm(&state, moment)
       return nil

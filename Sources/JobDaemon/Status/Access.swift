@@ -9,9 +9,12 @@ struct Access {
   /// The groups by which rights are told.
   struct Groups: Sendable {
     /// Finds the group whose members may submit jobs and change their own ones; nil if there is none.
-    var members: @Sendable () -> UInt32? = { group(named: "bobbin") }
+    var members: @Sendable () -> UInt32? = { number(of: "bobbin") }
     /// The name of the group whose members control the daemon and the jobs of all; empty for none.
     var controllers = ""
+
+    /// Without an answer from the user database nobody is a member.
+    fileprivate static func number(of group: String) -> UInt32? { (try? UserDatabase.group(named: group)) ?? nil }
   }
 
   private let peer: PeerCredentials?
@@ -41,7 +44,7 @@ struct Access {
   private var isMember: Bool { belongs(to: groups.members()) || isController }
 
   private var isController: Bool {
-    !groups.controllers.isEmpty && belongs(to: Self.group(named: groups.controllers))
+    !groups.controllers.isEmpty && belongs(to: Groups.number(of: groups.controllers))
   }
 
   /// True if the group is one of the peer's own, or one that the user database lists its user in.
@@ -50,14 +53,6 @@ struct Access {
     if peer.group == group || peer.groups.contains(group) { return true }
     // Without an answer from the user database, access is denied.
     return (try? UserIdentity(lookingUp: peer.user))?.groups.contains(group) ?? false
-  }
-
-  private static func group(named name: String) -> UInt32? {
-    var entry = Glibc.group()
-    var found: UnsafeMutablePointer<Glibc.group>?
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
-      getgrnam_r(name, &entry, buffer.baseAddress!, buffer.count, &found) == 0 && found != nil ? entry.gr_gid : nil
-    }
   }
 }
 

@@ -28,7 +28,9 @@ extension Daemon {
     reply.shortage = engine.shortages.summary.map {
       .init(jobs: $0.jobs, reason: $0.reason, since: Timestamp($0.since))
     }
-    reply.untakenModels = untakenModels
+    let reload = lastReload.withLock { $0 }
+    reply.untakenModels = reload.untakenModels
+    reply.refusedConfiguration = reload.mistakes
     reply.refusedFiles = intake.fileCounts.refused
     reply.hotFolders = StatusReply.HotFolders(hotFolders.overview)
     var writer = StatusReply.Writer()
@@ -61,6 +63,7 @@ extension Daemon {
   var pauseReplies: [PauseReply.Pause] {
     pauses.map { kind, name, resource in .init(kind: kind, name: resource == .everything ? nil : name) }
       + pausedSchedules.map { .init(kind: "schedule", name: $0) }
+      + (drainedHost.map { [.init(kind: "host", name: $0)] } ?? [])
   }
 
   private var stateName: String {

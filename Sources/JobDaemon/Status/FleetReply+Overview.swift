@@ -1,4 +1,5 @@
 import Fleet
+import Jobs
 import PostgresFleet
 import StatusReplies
 
@@ -16,14 +17,19 @@ extension FleetReply {
 
   /// The fleet as the status interface shows it: what is assigned to a host and waits for a worker there is available.
   ///
-  /// - Parameter host: the number of the host that answers.
-  init(_ overview: FleetOverview, host: Int) {
+  /// - Parameters:
+  ///   - waitingCount: the number of jobs that wait for others, which are available on record.
+  ///   - host: the number of the host that answers.
+  init(_ overview: FleetOverview, waitingCount: Int, host: Int) {
     var jobs = overview.jobs
-    let waiting = overview.hosts.reduce(0) { $0 + max(0, $1.runCount - $1.slots) }
-    if waiting > 0 {
-      jobs[.running, default: 0] -= waiting
-      jobs[.available, default: 0] += waiting
+    func move(_ count: Int, from state: JobState, to other: JobState) {
+      let count = min(count, jobs[state] ?? 0)
+      if count == 0 { return }
+      jobs[state, default: 0] -= count
+      jobs[other, default: 0] += count
     }
+    move(overview.hosts.reduce(0) { $0 + max(0, $1.runCount - $1.slots) }, from: .running, to: .available)
+    move(waitingCount, from: .available, to: .waiting)
     let hosts = overview.hosts.map { one in
       Host(
         number: one.number, spool: one.root, slots: one.slots, running: min(one.runCount, one.slots),

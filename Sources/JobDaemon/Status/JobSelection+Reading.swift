@@ -37,6 +37,7 @@ extension JobSelection {
     .moment("since", "Only jobs that were accepted then or later"),
     .moment("until", "Only jobs that were accepted before"), .text("file", "Only jobs of the file with this name"),
     .text("text", "Only jobs with this in their ID, their file's name or their error, in upper or lower case"),
+    .texts("argument", "Only jobs of which the argument with the name after the point is this text"),
   ]
 
   /// Reads `{"queue": "images", "state": ["waiting", "held"]}`; one state needs no list.

@@ -27,7 +27,7 @@ extension JobReply {
     maxAttempts = Int(job.maxAttempts)
     notBefore = job.dueAt.map { Timestamp($0) }
     batch = job.batch
-    file = job.file
+    file = job.file == RestoredStore.noFile ? nil : job.file
     submitter = Int(job.submitter)
     traceparent = JobSpecification.trace(inOptions: job.options)?.parent
     createdAt = job.createdAt.map { Timestamp($0) }

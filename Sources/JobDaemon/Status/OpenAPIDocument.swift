@@ -120,10 +120,12 @@ struct OpenAPIDocument {
   }
 
   private static func parameter(_ parameter: RouteDescription.Parameter, in place: JSONValue) -> JSONValue {
-    [
+    var object: JSONObject = [
       "name": .string(parameter.name), "in": place, "required": .bool(parameter.isRequired),
       "description": .string(parameter.summary), "schema": parameter.schema,
     ]
+    if parameter.isExploded { (object["style"], object["explode"]) = ("form", true) }
+    return .object(object)
   }
 
   private static func parameter(ofPath name: Substring) -> JSONValue {

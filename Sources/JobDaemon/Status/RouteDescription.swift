@@ -9,6 +9,8 @@ struct RouteDescription: Sendable {
     let summary: String
     let schema: JSONValue
     var isRequired = false
+    /// True if the item's own name is not sent, but those of the properties of its schema.
+    var isExploded = false
 
     static func text(_ name: String, _ summary: String) -> Parameter {
       Parameter(name: name, summary: summary, schema: ["type": "string"])
@@ -28,6 +30,15 @@ struct RouteDescription: Sendable {
 
     static func moment(_ name: String, _ summary: String) -> Parameter {
       Parameter(name: name, summary: summary, schema: ["type": "string", "format": "date-time"])
+    }
+
+    /// Items named `NAME.KEY`, with keys of the client's choice.
+    static func texts(_ name: String, _ summary: String) -> Parameter {
+      let schema: JSONValue = [
+        "type": "object", "patternProperties": .object(["^\(name)\\..+$": ["type": "string"]]),
+        "additionalProperties": false,
+      ]
+      return Parameter(name: name, summary: summary, schema: schema, isExploded: true)
     }
   }
 

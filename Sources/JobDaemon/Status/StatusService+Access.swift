@@ -10,15 +10,22 @@ extension StatusService {
   func addAccess(to router: inout GuardedRouter) {
     router.on(
       .get, "/v1/whoami", needs: .reading, as: .init("Who asks, and what that one may do", .reply(WhoAmIReply.self))
-    ) { request, _ in
-      let client = request.client
-      let via = client.address == nil ? "unix" : "tcp"
-      let role = self.role(of: client)
-      let mayChangeOwn = role == .submit && client.token == nil
-      let changes = role == .control ? "all" : mayChangeOwn ? "own" : "none"
-      return .now(
-        Self.json(WhoAmIReply(name: client.name, role: role.rawValue, changes: changes, via: via).json))
-    }
+    ) { request, _ in .now(Self.json(self.whoIs(request.client).json)) }
+  }
+
+  private func whoIs(_ client: HTTPClient) -> WhoAmIReply {
+    let role = role(of: client)
+    let mayChangeOwn = role == .submit && client.token == nil
+    let changes = role == .control ? "all" : mayChangeOwn ? "own" : "none"
+    let edits =
+      switch changer(client) {
+      case .owner: "all"
+      case .controller: "own"
+      case .submitter: changes
+      }
+    return WhoAmIReply(
+      name: client.name, user: client.credentials.map { Int($0.user) }, role: role.rawValue, changes: changes,
+      edits: edits, via: client.address == nil ? "unix" : "tcp")
   }
 
   /// The client as one who has jobs changed.

@@ -55,6 +55,12 @@ extension StatusService {
     context: isolated ManagedObjectContext
   ) throws -> String {
     switch obstacle {
+    case .held where daemon.scheduler.read({ schedule, _ in schedule.awaitingHandler.contains(job.objectID) }):
+      "declare its type in handlers.d and have the daemon reload its configuration, or cancel it: `bobbinctl cancel "
+        + "\(displayName(job.id))`"
+    case .held where job.pendingStop == .cancelled || job.pendingStop == .gaveUp:
+      "it was told to end\(job.stopReason.map { " (\($0))" } ?? ""), and does so once what its last attempt may have saved is "
+        + "undone" + (daemon.membership == nil ? "" : ", by a host that has its type")
     case .held: "it is held; `bobbinctl release \(displayName(job.id))` resumes it"
     case .notBefore(let time):
       "it is not to run before \(Timestamp(Date(timeIntervalSince1970: Double(time) / 1000)).text), in "

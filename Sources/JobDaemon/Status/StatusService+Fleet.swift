@@ -58,9 +58,18 @@ extension StatusService {
     guard let membership = daemon.membership else { return .now(Self.noFleet) }
     return read(request) { _, _ in
       do throws(StoreError) {
-        return Self.json(FleetReply(try membership.reader().overview(), host: membership.number ?? 0).json)
+        let overview = try membership.reader().overview()
+        let host = membership.number ?? 0
+        return Self.json(FleetReply(overview, waitingCount: Self.waitingCount(membership), host: host).json)
       } catch { return Self.away(error) }
     }
+  }
+
+  /// The number of jobs that wait for others, which only the lead knows; 0 if it does not answer soon.
+  private static func waitingCount(_ membership: Membership) -> Int {
+    let waiting = JobSelection(states: [.waiting]).selection(.newest(offset: 0, limit: 0))
+    guard case .found(_, let total)? = try? membership.ask(.find(waiting), within: .seconds(1)) else { return 0 }
+    return total
   }
 
   private static func away(_ error: StoreError) -> HTTPResponse {

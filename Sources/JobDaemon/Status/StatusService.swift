@@ -332,7 +332,11 @@ package final class StatusService: Sendable {
         do {
           var body = try Self.list(files.flatMap(\.objectIDs), context, daemon: daemon) { id, reply in
             reply.repeated = files.contains { $0.repeated.contains(id) }
-            if files.contains(where: { $0.replaced.contains(id) }) { reply.replaced = true }
+            if let file = files.first(where: { $0.replaced.contains(id) }) {
+              reply.replaced = true
+              // Until it is replaced its record tells of the run before.
+              if !file.replacementEnd.isSet { reply.forgetRun() }
+            }
             reply.unknownAfter = files.lazy.compactMap { $0.unknown[id] }.first
           }
           body.append(contentsOf: submissionEnd.utf8)

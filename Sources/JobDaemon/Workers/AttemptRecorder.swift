@@ -4,6 +4,7 @@ import JSONText
 import JobSchedule
 import Jobs
 import ObjectGraph
+import TextSupport
 
 /// Records the outcomes of attempts in the jobs' objects, and finishes them in the scheduler.
 ///
@@ -196,7 +197,7 @@ final class AttemptRecorder: Sendable {
         object.attempt = Int32(number)
         object.host = host
       }
-      object.failure = verdict.failure?.message ?? object.failure
+      object.failure = verdict.failure?.message.storable ?? object.failure
       let earlier = (event: object.pendingStop, reason: object.stopReason)
       object.setPendingStop(nil)
       switch verdict {
@@ -255,9 +256,9 @@ final class AttemptRecorder: Sendable {
     record.outcome = outcome
     record.startedAt = attempt.started
     record.finishedAt = now
-    record.failure = failure?.message
+    record.failure = failure?.message.storable
     record.evidence = failure?.crash.map { JSONValue($0).serialized() }
-    record.log = log
+    record.log = log?.storable
   }
 }
 

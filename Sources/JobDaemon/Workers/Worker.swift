@@ -99,7 +99,7 @@ actor Worker {
   /// Reads the job's record; if the handler has outside effects, the attempt goes on record first.
   private func begin(_ job: RunningJob) async throws -> CurrentAttempt {
     let context = ManagedObjectContext(parent: engine.main, name: "job", executor: executor)
-    let (objectID, started, run) = (job.objectID, engine.date, job.run)
+    let (objectID, started, run, rates) = (job.objectID, engine.date, job.run, job.rates)
     let (handlers, bounds, log) = (engine.handlers, job.isOfOtherSpool ? engine.userBounds : nil, engine.log)
     let (specification, number, submitter, cursor, givenUp) = try await context.perform { context in
       let object = try context.job(with: objectID)
@@ -120,16 +120,23 @@ actor Worker {
         }
         try specification.resolveReferences(in: context, handler.validate)
       }
-      // A fleet has it on record already.
+      // A fleet has both on record already.
       if run == nil, handlers[specification.type]?.hasOutsideEffects == true {
         object.currentState = .running
         object.attempt = Int32(number)
         object.startedAt = started
-        try context.save()
       }
+      RateRecords.note(rates, at: started, in: context)
+      // What the attempt leaves unsaved is dropped with its context.
+      if context.hasChanges { try context.save() }
       return (specification, number, UInt32(exactly: object.submitter) ?? .max, object.cursor, givenUp)
     }
     guard let handler = handlers[specification.type] else { throw UnknownType(name: specification.type) }
+    if !rates.isEmpty {
+      do { try engine.rateRecords.noteStart(at: started) } catch {
+        engine.report(error, "starts that do not count for rates any more can't be removed")
+      }
+    }
     if handler.hasOutsideEffects, run == nil { await engine.merger.mergeAndWait() }
     let attempt = CurrentAttempt(
       number: number, started: started, specification: specification, handler: handler,

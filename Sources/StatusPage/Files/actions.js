@@ -1,12 +1,12 @@
 // What can be done to jobs: to some, or to all that match.
 
-import {parse, pathOf, post} from './api.js'
-import {mayChange, reload} from './app.js'
+import {get, parse, pathOf, post} from './api.js'
+import {mayChange, mayEdit, reload} from './app.js'
 import {ask, attempt, note} from './dialog.js'
 import {h} from './dom.js'
 import {condition} from './filters.js'
 import {count, plural} from './format.js'
-import {button, jobLink, stateBadge, table, UNFINISHED} from './parts.js'
+import {button, jobLink, json, stateBadge, table, UNFINISHED} from './parts.js'
 
 const AGAIN = ['completed', 'cancelled', 'discarded', 'scheduled', 'retryable']
 
@@ -44,19 +44,36 @@ export function commandButtons(states, target, {done = () => {}, suffix = '', su
     }))
 }
 
-/** A button for a job that can still be told to do something else; null for any other, and for who may not change it. */
-export const editButton = job => UNFINISHED.includes(job.state) && job.state !== 'running' && mayChange(job.submitter)
+/** A button for a job that can still be told to do something else; null for any other, and for who may not say that. */
+export const editButton = job => UNFINISHED.includes(job.state) && job.state !== 'running' && mayEdit(job.submitter)
   ? button('Edit', () => edit(job), {'data-command': 'edit'}) : null
 
 /** Asks for other arguments, until the daemon takes them or the reader has enough. */
-async function edit({id, arguments: seen}) {
+async function edit({id, arguments: given}) {
   const text = h('textarea', {id: 'arguments', rows: 14, spellcheck: 'false', required: true})
-  text.value = JSON.stringify(seen ?? {}, null, 2)
+  let seen = given ?? {}
+  const fill = () => { text.value = JSON.stringify(seen, null, 2) }
+  fill()
   await ask({
     title: `Edit ${id}`, confirm: 'Save', dismiss: 'Back', isWide: true,
     content: [h('label.field', {for: 'arguments'}, h('span', null, 'Arguments, as JSON'), text)],
     act: async () => {
-      await post(pathOf('jobs', id, 'edit'), {arguments: read(text.value), seen: seen ?? {}})
+      try {
+        await post(pathOf('jobs', id, 'edit'), {arguments: read(text.value), seen})
+      } catch (error) {
+        if (error.code !== 'changed') throw error
+        // The next answer knows of the change: it is for the reader to take it, or to do without.
+        seen = (await get(pathOf('jobs', id))).arguments ?? {}
+        const take = event => {
+          fill()
+          event.target.closest('[role=alert]').replaceChildren()
+          text.focus()
+        }
+        throw Object.assign(error, {
+          hint: 'Its arguments are those below now. “Save” puts yours in their place.',
+          more: [json(seen), h('div.buttons', null, button('Go on with these', take))],
+        })
+      }
       note(`${id} has other arguments now`)
       reload()
     },

@@ -57,9 +57,13 @@ export function address(path, parameters = {}) {
 /** The path of something whose name may have any characters. */
 export const pathOf = (...parts) => '/v1/' + parts.map(encodeURIComponent).join('/')
 
+/** How many requests were sent. */
+export let requests = 0
+
 /** Sends a request with the token, and asks for one if the daemon wants it. */
 export async function send(path, options = {}) {
   for (;;) {
+    requests += 1
     const used = token
     const headers = {...options.headers}
     if (used) headers.Authorization = `Bearer ${used}`
@@ -130,8 +134,8 @@ export async function post(path, body = {}, parameters = {}) {
   }))
 }
 
-/** Who is asked for here: the name, what the role may do, and whose jobs may be changed, all, those of a user, or none. */
+/** Who is asked for here: the user, what the role may do, and whose jobs may be changed and edited, all, the user's, or none. */
 export async function whoAmI() {
-  const {name, role, changes} = await find('/v1/whoami') ?? {name: null, role: 'control', changes: 'all'}
-  return {name, maySubmit: role !== 'read', mayControl: role === 'control', changes}
+  const {user, role, changes, edits} = await find('/v1/whoami') ?? {role: 'control', changes: 'all', edits: 'all'}
+  return {user, maySubmit: role !== 'read', mayControl: role === 'control', changes, edits}
 }

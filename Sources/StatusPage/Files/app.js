@@ -3,11 +3,18 @@
 import {address} from './api.js'
 
 /** Who looks; set before the first view is shown. */
-export const session = {name: null, maySubmit: false, mayControl: false, changes: 'none'}
+export const session = {user: null, maySubmit: false, mayControl: false, changes: 'none', edits: 'none'}
+
+/** How many jobs are in quarantine, as far as they could be counted; set like that, and whenever it may have changed. */
+export const quarantine = {count: 0, atLeast: false}
+
+const concerns = (whose, submitter) => whose === 'all' || whose === 'own' && (submitter === null || submitter === session.user)
 
 /** Whether jobs of a user may be changed; without one, whether those of any user may be. */
-export const mayChange = (submitter = null) => session.changes === 'all'
-  || session.changes === 'own' && (submitter === null || `${submitter}` === session.name)
+export const mayChange = (submitter = null) => concerns(session.changes, submitter)
+
+/** Whether jobs of a user may be told to do something else. */
+export const mayEdit = submitter => concerns(session.edits, submitter)
 
 const hooks = {reload: () => {}, redraw: () => {}}
 

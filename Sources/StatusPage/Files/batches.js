@@ -5,7 +5,7 @@ import {link} from './app.js'
 import {h} from './dom.js'
 import * as format from './format.js'
 import {commandButtons} from './actions.js'
-import {card, empty, heading, jobCell, named, outcome, shares, stateBadge, STATES, table, time, UNFINISHED} from './parts.js'
+import {card, empty, heading, jobCell, named, outcome, shares, stateBadge, STATES, table, time, UNFINISHED, updated} from './parts.js'
 
 /** The most jobs of a batch that its own view lists. */
 const MOST = 200
@@ -60,4 +60,6 @@ function one({name, jobs, counts, isAtLeast}) {
   ]
 }
 
-export default {load, render, wants: ['job', 'removed']}
+const hear = (data, changes) => data.name ? {...data, jobs: updated(data.jobs, changes)} : data
+
+export default {load, render, hear, wants: ['job', 'removed']}

@@ -8,7 +8,8 @@ import {problem} from './parts.js'
  *
  * @param content nodes between title and buttons; inputs in it are read by the caller afterwards.
  * @param confirm the label of the button that agrees; none if there is nothing to agree to.
- * @param act what an answer of yes has done: if it fails, the dialog says why and stays, with what was typed.
+ * @param act what an answer of yes has done: if it fails, the dialog says why and stays, with what was typed; an error may have
+ *   nodes as more that help then.
  * @returns true if the answer is yes, and that is done.
  */
 export function ask({title, content = [], confirm = null, isDangerous = false, dismiss = 'Cancel', isWide = false, act = null}) {
@@ -38,7 +39,7 @@ export function ask({title, content = [], confirm = null, isDangerous = false, d
         await act()
         dialog.close('yes')
       } catch (error) {
-        failure.replaceChildren(problem(error.message, error.hint && h('span.hint', null, error.hint)))
+        failure.replaceChildren(problem(error.message, error.hint && h('span.hint', null, error.hint)), ...error.more ?? [])
       }
       isAtWork = false
     }

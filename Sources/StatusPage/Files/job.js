@@ -140,4 +140,15 @@ const earlierRuns = runs => table('Earlier runs', ['State', 'Began', 'Ended', 'E
   key: run.attempt, cells: [stateBadge(run.state), time(run.startedAt), time(run.finishedAt), run.error ?? '–'],
 })))
 
-export default {load, render, wants: ['job', 'removed']}
+/** What an event tells: all but what lists leave out, such as a long result. */
+function hear(data, {jobs}) {
+  const told = jobs.get(data.job.id)
+  if (!told) return data
+  return {...data, job: {...data.job, ...told, result: told.result ?? data.job.result}, why: told.state === data.job.state ? data.why : null}
+}
+
+/** True if a job that has changed may matter to this one: any may be what it waits for, but once it is over only its kin. */
+const concerns = ({job, kin}, {kinds, jobs}) =>
+  !FINAL.includes(job.state) || kinds.has('removed') || kin.nodes.some(node => jobs.has(node.id))
+
+export default {load, render, hear, concerns, wants: ['job', 'progress', 'removed']}

@@ -6,7 +6,7 @@ import {go, link, mayChange, redraw, session} from './app.js'
 import {h} from './dom.js'
 import {filterField, knownValues, query} from './filters.js'
 import * as format from './format.js'
-import {button, empty, heading, jobCell, named, outcome, stateBadge, STATES, table, time} from './parts.js'
+import {button, empty, heading, jobCell, named, outcome, stateBadge, STATES, table, time, updated} from './parts.js'
 
 const PAGE = 50
 /** How long is looked for jobs before those that were found are shown, in milliseconds. */
@@ -15,13 +15,10 @@ const PATIENCE = 1000
 /** Asks for one page; the address of a later page has its cursor. */
 async function load({parameters}, memory, isShown) {
   const filters = query(parameters)
-  const asked = {...filters, cursor: parameters.page}
   // The counts tell how many jobs each state has under the other filters, unless that means to read all of them.
   const isRead = Object.keys(filters).some(name => name === 'text' || name.startsWith('argument.'))
-  const [reply, counts] = await Promise.all([
-    page(asked, isShown), isRead ? {} : get('/v1/jobs', {...query({...parameters, state: ''}), counts: 'true', limit: 1}),
-  ])
-  return {...reply, ...exactly(reply, counts, parameters), counts: counts.counts ?? null, countsAtLeast: counts.countsAtLeast}
+  const reply = await page({...filters, cursor: parameters.page, counts: isRead ? null : 'true'}, isShown)
+  return {...reply, ...exactly(reply, parameters)}
 }
 
 /**
@@ -32,19 +29,22 @@ async function load({parameters}, memory, isShown) {
 async function page(asked, isShown) {
   const end = performance.now() + PATIENCE
   const jobs = []
-  for (let cursor = asked.cursor; ;) {
-    const reply = await get('/v1/jobs', {...asked, cursor, limit: PAGE - jobs.length})
+  let counted = null
+  for (let {cursor, counts} = asked; ;) {
+    const reply = await get('/v1/jobs', {...asked, cursor, counts, limit: PAGE - jobs.length})
     jobs.push(...reply.jobs)
+    counted ??= {counts: reply.counts ?? null, countsAtLeast: reply.countsAtLeast}
     cursor = reply.next
+    counts = null
     if (cursor && jobs.length < PAGE && performance.now() < end && isShown()) continue
     // The replies behind the first one tell its count, which is none of what was found since.
     const isAll = !cursor && !asked.cursor
-    return {jobs, next: cursor, total: isAll ? jobs.length : Math.max(reply.count, jobs.length), atLeast: reply.atLeast && !isAll}
+    return {...counted, jobs, next: cursor, total: isAll ? jobs.length : Math.max(reply.count, jobs.length), atLeast: reply.atLeast && !isAll}
   }
 }
 
 /** The number of jobs as the counts have it, where a page only tells that they are no less; nothing where the counts don't know either. */
-const exactly = ({atLeast}, {counts, countsAtLeast}, {state}) => atLeast && counts && !countsAtLeast
+const exactly = ({atLeast, counts, countsAtLeast}, {state}) => atLeast && counts && !countsAtLeast
   ? {total: sum(counts, state ? state.split(',') : undefined), atLeast: false} : {}
 
 const sum = (counts, states = Object.keys(counts)) => states.reduce((total, state) => total + (counts[state] ?? 0), 0)
@@ -165,4 +165,6 @@ function cells(job) {
   ]
 }
 
-export default {load, render, wants: ['job', 'removed']}
+const hear = (data, changes) => ({...data, jobs: updated(data.jobs, changes)})
+
+export default {load, render, hear, wants: ['job', 'removed']}

@@ -1,6 +1,6 @@
 // What changes: events that the daemon sends, or looks every other second if it sends none; nothing while the tab is hidden.
 
-import {Refusal, send} from './api.js'
+import {parse, Refusal, send} from './api.js'
 
 /** The time between looks, and between attempts to hear events again, in milliseconds. */
 const LOOK = 2000
@@ -18,13 +18,14 @@ let lastEvent = null
 /**
  * Calls back when something may have changed, at most every half second.
  *
- * @param changed called with the set of what changed: status, job, removed, reset; everything if that is not known.
+ * @param changed called with the kinds of what changed, a set of status, job, progress of a job that goes on running, removed,
+ *   and reset, which is everything; and with what is known of it: the jobs by ID and the status, as far as events have them.
  * @param link called with "live", "looking", "refused", "lost" or "asleep".
  */
 export function watch(changed, link) {
   listener = changed
   onLink = link
-  document.addEventListener('visibilitychange', () => document.hidden ? sleep() : wake())
+  document.addEventListener('visibilitychange', () => document.hidden ? sleep() : listen())
   if (!document.hidden) listen()
 }
 
@@ -35,11 +36,6 @@ function sleep() {
   clearTimeout(due)
   due = null
   onLink('asleep')
-}
-
-function wake() {
-  tell('reset')
-  listen()
 }
 
 /** Reads events until they end; falls back to looking. */
@@ -73,26 +69,39 @@ async function read(body) {
     rest = events.pop()
     for (const event of events) {
       let kind = null
+      let data = null
       for (const line of event.split(/\r?\n/)) {
         if (line.startsWith('event:')) kind = line.slice(6).trim()
+        if (line.startsWith('data:')) data = parse(line.slice(5))
         if (line.startsWith('id:')) lastEvent = line.slice(3).trim()
       }
-      if (kind) tell(kind)
+      if (kind) tell(kind, data)
     }
   }
 }
 
-let changes = new Set()
+const nothing = () => ({kinds: new Set(), jobs: new Map(), status: null})
+let changes = nothing()
+/** The jobs of which the last event has told that they run. */
+let running = new Set()
 
 /** Gathers what has changed; a burst of a thousand events is one call. */
-function tell(kind) {
-  changes.add(kind)
+function tell(kind, data) {
+  if (kind === 'reset') running = new Set()
+  if (kind === 'status') changes.status = data
+  if (kind === 'job') {
+    changes.jobs.set(data.id, data)
+    if (data.state !== 'running') running.delete(data.id)
+    else if (running.has(data.id)) kind = 'progress'
+    else running.add(data.id)
+  }
+  changes.kinds.add(kind)
   if (due !== null) return
   due = setTimeout(() => {
     due = null
     lastCall = performance.now()
     const told = changes
-    changes = new Set()
+    changes = nothing()
     listener(told)
   }, Math.max(0, lastCall + PAUSE - performance.now()))
 }

@@ -1,7 +1,7 @@
 // The frame: navigation, theme, state of the daemon, and the view that the address names.
 
 import {arrival, askAgain, get, NoAnswer, onMissingToken, Refusal, whoAmI} from './api.js'
-import {connect, link, reload, route, session} from './app.js'
+import {connect, link, quarantine, reload, route, session} from './app.js'
 import {askForToken} from './dialog.js'
 import {h, patch} from './dom.js'
 import {count} from './format.js'
@@ -63,14 +63,25 @@ function showTab() {
 /** Loads the module of a view if it is not there yet, then its data, and draws it; what arrives when another one is shown is dropped. */
 async function show(view) {
   if (view !== shown) return
+  const heard = view.heard = []
   try {
     view.module ??= (await arrival(view.entry.load(view.place.parts))).default
     view.data = await view.module.load(view.place, view.memory, () => view === shown && !document.hidden)
+    // The answer may be older than what was told meanwhile.
+    for (const changes of heard) hear(view, changes)
     view.failure = null
   } catch (error) {
     view.failure = error
   }
-  if (view === shown) draw()
+  view.heard = null
+  if (view !== shown) return
+  draw()
+  main.setAttribute('aria-busy', 'false')
+}
+
+/** Has a view take what events have told into its data. */
+function hear(view, changes) {
+  if (view.data && view.module.hear) view.data = view.module.hear(view.data, changes)
 }
 
 function draw() {
@@ -80,7 +91,6 @@ function draw() {
   if (failure) next.append(...trouble(failure, !data))
   if (data) next.append(...[module.render(data, place, memory)].flat(Infinity).filter(Boolean))
   patch(main, next)
-  main.setAttribute('aria-busy', 'false')
 }
 
 /** Why a view does not show what is, and what the reader can do about that. */
@@ -95,13 +105,12 @@ function trouble(failure, isAll) {
 
 // The frame.
 
-let quarantined = 0
 /** True once the daemon has told what the reader may do; each new token may be another reader's. */
 let isKnown = false
 
 function drawNavigation() {
   const items = VIEWS.filter(view => !view.needs || session[view.needs]).map(view => {
-    const number = view.name === 'quarantine' ? quarantined : 0
+    const number = view.name === 'quarantine' ? quarantine.count : 0
     return h('li', null, h('a', {
       href: link(view.name), 'aria-current': shown?.entry.name === view.name ? 'page' : null,
     }, view.title, number > 0 && h('span.number', {'aria-label': `${count(number)} quarantined`}, count(number))))
@@ -123,24 +132,31 @@ async function identify() {
     isKnown = false
     throw error
   }
-  if (shown?.data) draw()
 }
 
-const state = paced(drawState)
+/** Asks for what events do not tell, which is not much and in no hurry, and for the state in case there are none. */
+const state = paced(askForState, 2500)
+let isStateKnown = false
 
-async function drawState() {
-  const place = document.getElementById('state')
+async function askForState() {
   try {
     // The counts of final states in the status begin with the daemon.
     const [status, jobs] = await Promise.all([get('/v1/status'), get('/v1/jobs', {state: 'quarantined', limit: 1}), identify()])
-    quarantined = jobs.count
-    const [mood, words] = STATE_WORDS[status.state] ?? ['warn', status.state]
-    const isPaused = status.pauses.some(pause => pause.kind === 'all')
-    patch(place, h('p', null, h('span.dot', {class: isPaused ? 'warn' : mood}), isPaused ? 'paused' : words))
+    Object.assign(quarantine, {count: jobs.count, atLeast: jobs.atLeast})
+    isStateKnown = true
+    drawState(status)
   } catch (error) {
-    patch(place, h('p', null, h('span.dot', {class: 'bad'}), error.message))
+    isStateKnown = false
+    patch(document.getElementById('state'), h('p', null, h('span.dot', {class: 'bad'}), error.message))
   }
   drawNavigation()
+  if (shown?.data) draw()
+}
+
+function drawState({state, pauses}) {
+  const [mood, words] = STATE_WORDS[state] ?? ['warn', state]
+  const isPaused = pauses.some(pause => pause.kind === 'all')
+  patch(document.getElementById('state'), h('p', null, h('span.dot', {class: isPaused ? 'warn' : mood}), isPaused ? 'paused' : words))
 }
 
 const LINK_WORDS = {
@@ -198,7 +214,17 @@ await navigate()
 // "3 s ago" grows old, whatever happens.
 setInterval(() => { if (!document.hidden && shown?.data) draw() }, 10_000)
 watch(changes => {
-  const wanted = shown?.module?.wants
-  if (!wanted || changes.has('reset') || wanted.some(kind => changes.has(kind))) shown?.pace.soon()
-  state.soon()
+  const {kinds, jobs, status} = changes
+  if (status) drawState(status)
+  // A job may have come into quarantine, or, if there are any, have left it.
+  const isCountOld = quarantine.count > 0 ? kinds.has('job') || kinds.has('removed') : [...jobs.values()].some(job => job.state === 'quarantined')
+  if (!isStateKnown || kinds.has('reset') || isCountOld) state.soon()
+  if (!shown) return
+  const {module, data} = shown
+  if (!module?.wants || kinds.has('reset')
+    || module.wants.some(kind => kinds.has(kind)) && (!data || !module.concerns || module.concerns(data, changes))) shown.pace.soon()
+  shown.heard?.push(changes)
+  if (!module?.hear || !data) return
+  hear(shown, changes)
+  draw()
 }, drawLink)

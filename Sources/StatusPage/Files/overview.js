@@ -1,31 +1,39 @@
 // Overview: how the daemon is, over time and now.
 
 import {find, get, post} from './api.js'
-import {link, reload} from './app.js'
+import {link, quarantine, reload} from './app.js'
 import {plot} from './charts.js'
 import {attempt} from './dialog.js'
 import {h} from './dom.js'
 import * as format from './format.js'
-import {card, control, empty, facts, FINAL, heading, jobCell, named, outcome, problem, table, UNFINISHED} from './parts.js'
+import {card, control, empty, facts, FINAL, heading, jobCell, named, outcome, problem, table, UNFINISHED, updated} from './parts.js'
 import {history, SPANS} from './samples.js'
+
+/** The most running jobs that are shown. */
+const PAGE = 50
 
 /** True of a host of a fleet, whose store has a URL; that of any other daemon has a path. */
 const isInFleet = status => status.store.includes('://')
 
 async function load({parameters}) {
   const span = SPANS[parameters.span] ? parameters.span : 'hour'
-  const [status, running, quarantined] = await Promise.all([
-    get('/v1/status'), get('/v1/jobs', {state: 'running', limit: 50}), get('/v1/jobs', {state: 'quarantined', limit: 1}),
-  ])
+  const [status, running] = await Promise.all([get('/v1/status'), get('/v1/jobs', {state: 'running', limit: PAGE})])
   const [fleet, samples] = await Promise.all([isInFleet(status) ? find('/v1/fleet') : null, history(span, status)])
-  return {status, running: running.jobs, quarantined, fleet, span, samples}
+  return {status, running: running.jobs, fleet, span, samples}
 }
 
-function render({status, running, quarantined, fleet, span, samples}) {
+/** What events tell: a part of the status, and jobs that run or don't any more. */
+function hear(data, {jobs, status}) {
+  const others = [...jobs.values()].filter(job => !data.running.some(one => one.id === job.id))
+  const running = [...others, ...updated(data.running, {jobs})].filter(job => job.state === 'running').slice(0, PAGE)
+  return {...data, running, status: {...data.status, ...status}}
+}
+
+function render({status, running, fleet, span, samples}) {
   return [
     heading('Overview', ...pauseButtons(status)),
     troubles(status),
-    states(status, quarantined),
+    states(status),
     samples.isKept && spans(span),
     h('div.plots', null, plots(samples)),
     h('div.columns', null, workers(status, running), writer(status, samples), fleet && hosts(fleet), service(status)),
@@ -54,6 +62,7 @@ function troubles(status) {
   for (const held of status.heldTypes ?? []) found.push(`Jobs of the type ${held.type} are held: ${held.reason}`)
   const short = status.shortage
   if (short) found.push(`${short.jobs === 1 ? 'A job is' : `${short.jobs} jobs are`} tried again until this is mended: ${short.reason}`)
+  for (const mistake of status.refusedConfiguration ?? []) found.push(`The new configuration was refused, an earlier one is in force: ${mistake}`)
   for (const reason of status.untakenModels ?? []) found.push(`The models were not taken: ${reason}`)
   if (status.copy?.problem) found.push(`The copy of the store could not be made: ${status.copy.problem}`)
   for (const name of status.hotFolders?.troubled ?? []) found.push(`The hot folder ${name} has a problem; the schedules' view tells which.`)
@@ -62,7 +71,7 @@ function troubles(status) {
   return found.map(text => problem(text))
 }
 
-function states({jobs}, {count, atLeast}) {
+function states({jobs}) {
   const tiles = (title, states, number) => h('section', {'aria-label': `Jobs: ${title}`}, h('h2.tiles-title', null, title),
     h('div.tiles', null, states.map(state => h('a.tile', {href: link('jobs', [], {state}), class: `state-${state}`},
       h('span.value', null, number(state)), ' ', h('span.name', null, state)))))
@@ -71,7 +80,7 @@ function states({jobs}, {count, atLeast}) {
   // wait for somebody, since whenever: all of them count, as in the navigation.
   return h('div.states', null, tiles('Unfinished', UNFINISHED, told),
     tiles('Ended since the start', FINAL.filter(state => state !== 'quarantined'), told),
-    tiles('In quarantine', ['quarantined'], () => [atLeast && h('abbr', {title: 'at least'}, '≥ '), format.short(count)]))
+    tiles('In quarantine', ['quarantined'], () => [quarantine.atLeast && h('abbr', {title: 'at least'}, '≥ '), format.short(quarantine.count)]))
 }
 
 function plots(samples) {
@@ -140,4 +149,4 @@ function hosts(fleet) {
     fleet.unmet.map(need => problem(`${format.plural(need.jobs, 'job')} of the type ${need.type}: ${need.reason}`)))
 }
 
-export default {load, render, wants: ['job', 'status', 'removed']}
+export default {load, render, hear, wants: ['job', 'status', 'removed']}

@@ -59,6 +59,9 @@ export function table(caption, columns, rows, form = 'stacked') {
         }, cell)))))))
 }
 
+/** A list of jobs with what events have told of them; which jobs are in it, and in which order, the daemon tells. */
+export const updated = (list, {jobs}) => list.map(job => jobs.get(job.id) ?? job)
+
 /** A job's name above its type. */
 export const jobCell = job => h('div.job-name', null, jobLink(job.id), h('span.type', null, job.type))
 

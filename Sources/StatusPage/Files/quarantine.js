@@ -9,10 +9,15 @@ import {card, empty, heading, jobLink, time} from './parts.js'
 
 const PAGE = 20
 
-async function load() {
+/** What a job's attempts hang on: it has no other ones until it leaves the quarantine. */
+const stay = job => `${job.id} ${job.finishedAt} ${job.durable}`
+
+async function load(_, memory) {
   const {jobs, count} = await get('/v1/jobs', {state: 'quarantined', limit: PAGE})
-  const attempts = await Promise.all(jobs.map(job => get(pathOf('jobs', job.id, 'attempts'))))
-  return {jobs, total: count, attempts: attempts.map(reply => reply.attempts)}
+  const attempts = await Promise.all(jobs.map(async job =>
+    memory.attempts?.get(stay(job)) ?? (await get(pathOf('jobs', job.id, 'attempts'))).attempts))
+  memory.attempts = new Map(jobs.map((job, index) => [stay(job), attempts[index]]))
+  return {jobs, total: count, attempts}
 }
 
 function render({jobs, total, attempts}) {

@@ -21,7 +21,7 @@ package struct UserIdentity: Sendable, Hashable {
   ///
   /// Costs a look into `/etc/passwd` and `/etc/group`, or a request to a directory service.
   package init(lookingUp user: UInt32) throws(SystemError) {
-    guard let entry = try Self.entry(of: user) else {
+    guard let entry = try UserDatabase.user(user) else {
       self.init(user: user)
       return
     }
@@ -41,53 +41,8 @@ package struct UserIdentity: Sendable, Hashable {
   ///
   /// Costs a look into `/etc/group`, or a request to a directory service.
   package func isAlone(inGroup group: UInt32) throws(SystemError) -> Bool {
-    guard let entry = try Self.group(group) else { return name == nil && group == user }
+    guard let entry = try UserDatabase.group(group) else { return name == nil && group == user }
     return entry.name == name && entry.members.allSatisfy { $0 == name || $0 == "root" }
-  }
-
-  private static func group(_ number: UInt32) throws(SystemError) -> (name: String, members: [String])? {
-    var size = 4096
-    while true {
-      var entry = Glibc.group()
-      var found: UnsafeMutablePointer<Glibc.group>?
-      var buffer = [CChar](repeating: 0, count: size)
-      let code = getgrgid_r(number, &entry, &buffer, buffer.count, &found)
-      switch code {
-      case 0:
-        guard found != nil, let name = entry.gr_name else { return nil }
-        var members: [String] = []
-        var next = entry.gr_mem
-        while let member = next?.pointee {
-          members.append(String(cString: member))
-          next = next?.advanced(by: 1)
-        }
-        return (String(cString: name), members)
-      case ERANGE where size < 1 << 24: size *= 4
-      case ENOENT, ESRCH, EBADF, EPERM: return nil
-      case EINTR: continue
-      default: throw SystemError(.init(rawValue: code), call: "getgrgid_r", subject: "group \(number)")
-      }
-    }
-  }
-
-  private static func entry(of user: UInt32) throws(SystemError) -> (name: String, group: UInt32)? {
-    var size = 4096
-    while true {
-      var entry = passwd()
-      var found: UnsafeMutablePointer<passwd>?
-      var buffer = [CChar](repeating: 0, count: size)
-      let code = getpwuid_r(user, &entry, &buffer, buffer.count, &found)
-      switch code {
-      case 0:
-        guard found != nil, let name = entry.pw_name else { return nil }
-        return (String(cString: name), entry.pw_gid)
-      case ERANGE where size < 1 << 20: size *= 4
-      // Sources differ in what they return for an unknown user; see getpwuid(3).
-      case ENOENT, ESRCH, EBADF, EPERM: return nil
-      case EINTR: continue
-      default: throw SystemError(.init(rawValue: code), call: "getpwuid_r", subject: "user \(user)")
-      }
-    }
   }
 
   fileprivate static func groups(ofName name: String, primary: UInt32) -> [UInt32] {
@@ -124,27 +79,10 @@ package struct UserAccount: Hashable, Sendable {
   /// May ask a directory service, which can take a while.
   /// - Returns: Nil if there is no such user.
   package static func find(_ name: String) throws(SystemError) -> UserAccount? {
-    var record = passwd()
-    var buffer = [CChar](repeating: 0, count: 4096)
-    while true {
-      var found: UnsafeMutablePointer<passwd>?
-      let code = getpwnam_r(name, &record, &buffer, buffer.count, &found)
-      if code == ERANGE {
-        buffer = [CChar](repeating: 0, count: buffer.count * 2)
-        continue
-      }
-      if code == EINTR { continue }
-      // Sources differ in what they return for an unknown name; see getpwnam(3).
-      if code == 0 && found == nil || [ENOENT, ESRCH].contains(code) { return nil }
-      if code != 0 { throw SystemError(.init(rawValue: code), call: "getpwnam", subject: name) }
-      // The record's texts lie in the buffer.
-      return withExtendedLifetime(buffer) {
-        UserAccount(
-          name: name, user: record.pw_uid, group: record.pw_gid,
-          groups: UserIdentity.groups(ofName: name, primary: record.pw_gid),
-          home: record.pw_dir.map { String(cString: $0) } ?? "/")
-      }
-    }
+    guard let entry = try UserDatabase.user(named: name) else { return nil }
+    return UserAccount(
+      name: name, user: entry.user, group: entry.group,
+      groups: UserIdentity.groups(ofName: name, primary: entry.group), home: entry.home)
   }
 
 }
