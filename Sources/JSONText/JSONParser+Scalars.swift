@@ -42,17 +42,18 @@ extension JSONParser {
     }
     if isInteger, let integer = integer(digits, isNegative) { return .integer(integer) }
     let number = try double(digits, exponent: exponent, isNegative: isNegative, from: start)
-    if isInteger { try checkExactness(of: number, from: start) }
+    if isInteger { try checkExactness(of: number, UInt128(text(wholeStart..<index)), from: start) }
     return .number(number)
   }
 
   /// Refuses a whole number that would become another one: it is somebody's account, and no measurement.
-  private func checkExactness(of number: Double, from start: Int) throws(JSONError) {
-    let digits = text(start..<index).drop { $0 == "-" || $0 == "+" }
-    if let whole = UInt128(digits), UInt128(exactly: number.magnitude) == whole { return }
+  ///
+  /// - Parameter magnitude: what is written; nil if it has more than 128 bits.
+  private func checkExactness(of number: Double, _ magnitude: UInt128?, from start: Int) throws(JSONError) {
+    if let magnitude, UInt128(exactly: number.magnitude) == magnitude { return }
     throw failure(
       .invalidNumber, at: start,
-      "the whole number \(found(at: start)) has more than 64 bits, and would be rounded; write it as a text, or with an exponent"
+      "the whole number \(found(at: start)) is too large to be kept exactly; write it as a text, or with an exponent"
     )
   }
 
@@ -119,6 +120,7 @@ extension JSONParser {
       return .integer(integer)
     }
     let magnitude = try finite(Double("0x" + text(first..<index)), from: start)
+    try checkExactness(of: magnitude, UInt128(text(first..<index), radix: 16), from: start)
     return .number(isNegative ? -magnitude : magnitude)
   }
 

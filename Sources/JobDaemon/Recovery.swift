@@ -186,7 +186,9 @@ struct Recovery {
     default: break
     }
     // What a job of a fleet waits for its lead decides, from the same columns; the store was copied from there.
-    let isUndecided = job.spool != nil && job.currentState == .available && job.attempt == 0
+    let isOfFleet = job.spool != nil
+    let isBegun = Int(job.attempt) > (isOfFleet ? specification.earlierAttempts : 0)
+    let isUndecided = isOfFleet && job.currentState == .available && !isBegun
     if ![.scheduled, .held, .waiting].contains(job.currentState) && !isUndecided { new.specification.notBefore = nil }
     // An operator told an attempt to end. A job to be cancelled is kept from starting until it is.
     if let event = job.pendingStop {
@@ -202,22 +204,22 @@ struct Recovery {
     if job.file != nil, let created = job.createdAt {
       let ready = max(created, job.dueAt ?? created)
       new.age = max(0, Int64(-ready.timeIntervalSinceNow * 1000))
-      new.isResumed = job.attempt > 0
+      new.isResumed = isBegun
     }
     // A job that has begun waits for nothing any more: what it waited for may have been put back since, or removed by
     // retention. Nor does a job wait that was put back itself, and has no file since then.
-    let mayWait =
-      job.currentState == .waiting || isUndecided || (job.currentState == .held && job.attempt == 0 && job.file != nil)
+    let isHeldEarly = job.currentState == .held && !isBegun && (isOfFleet || job.file != nil)
+    let mayWait = job.currentState == .waiting || isUndecided || isHeldEarly
     if mayWait {
       new.blockers = blockers(of: specification, known)
       new.needs = known.objects(namedBy: specification)
     }
-    if isUndecided {
+    if isUndecided && !new.isHeld {
       let isEarly = new.specification.notBefore.map { $0 > Date() } ?? false
-      job.currentState = isEarly ? .scheduled : new.blockers.isEmpty ? .available : .waiting
+      job.currentState = !new.blockers.isEmpty ? .waiting : isEarly ? .scheduled : .available
     }
     // It is this host's alone now.
-    job.spool = nil
+    if isOfFleet { job.spool = nil }
     return new
   }
 

@@ -64,7 +64,7 @@ extension JobRows {
     Request(
       """
       INSERT INTO _start (kind, name, count, started, until) SELECT "kind", "name", 1, \
-      \(moment(#""startedAt""#)), \(moment(#""until""#)) FROM "RateStart" WHERE "until" > \(now)
+      \(moment(#""startedAt""#)), \(moment(#""until""#)) FROM "RateStart" WHERE "until" > \(now) AND "startedAt" IS NOT NULL
       """),
     Request(#"DELETE FROM "RateStart""#),
   ]

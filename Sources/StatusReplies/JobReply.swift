@@ -76,6 +76,8 @@ package struct JobReply: Decodable, Sendable {
   package var notBefore: Timestamp?
   package var batch: String?
   package var file: String?
+  /// The host of a fleet that had its last attempt, by its spool; nil without a fleet.
+  package var host: String?
   package var submitter: Int?
   package var traceparent: String?
   package var createdAt: Timestamp?
@@ -110,8 +112,8 @@ package struct JobReply: Decodable, Sendable {
   package var rejects: JSONValue?
 
   private enum CodingKeys: String, CodingKey {
-    case id, type, state, durable, queue, priority, attempt, maxAttempts, notBefore, batch, file, submitter, createdAt
-    case traceparent, startedAt, finishedAt, error, ending, progress, repeated, replaced
+    case id, type, state, durable, queue, priority, attempt, maxAttempts, notBefore, batch, file, host, submitter
+    case createdAt, traceparent, startedAt, finishedAt, error, ending, progress, repeated, replaced
     case unknownAfter, earlierRuns, summary
   }
 
@@ -128,7 +130,7 @@ package struct JobReply: Decodable, Sendable {
       "id": .string(id), "type": .string(type), "queue": .text(queue), "priority": .whole(priority),
       "state": .string(state.rawValue), "durable": .bool(durable), "attempt": .whole(attempt),
       "maxAttempts": .whole(maxAttempts), "notBefore": .time(notBefore), "batch": .text(batch), "file": .text(file),
-      "submitter": .whole(submitter), "traceparent": .text(traceparent),
+      "host": .text(host), "submitter": .whole(submitter), "traceparent": .text(traceparent),
       "createdAt": .time(createdAt), "startedAt": .time(startedAt), "finishedAt": .time(finishedAt),
       "error": .text(error), "result": result ?? .null, "ending": .text(ending), "progress": progress?.json ?? .null,
     ]

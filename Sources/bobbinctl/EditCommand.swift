@@ -54,7 +54,8 @@ struct EditCommand: Subcommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    guard var change = try change(session) else {
+    var edited: EditedFile?
+    guard var change = try change(session, &edited) else {
       session.output.note("nothing was changed")
       return .success
     }
@@ -64,7 +65,11 @@ struct EditCommand: Subcommand {
     if !directory.isEmpty, change.keys.contains(where: { $0 != "priority" }) {
       change["directory"] = .string(directory)
     }
-    let reply = try session.post(path, .object(change), refusal: .refused)
+    let reply: Reply
+    do throws(ToolError) { reply = try session.post(path, .object(change), refusal: .refused) } catch {
+      throw edited?.keeping(error) ?? error
+    }
+    edited?.remove()
     if session.printsJSON { return .success }
     let id = try reply.decoded(as: EditReply.self).id
     try session.output.write("edited     \(displayName(id))\n")
@@ -72,7 +77,9 @@ struct EditCommand: Subcommand {
   }
 
   /// The body of the request; nil if an editor was left without a change.
-  private func change(_ session: Session) throws(ToolError) -> JSONObject? {
+  ///
+  /// - Parameter file: what an editor has left, if one was opened.
+  private func change(_ session: Session, _ file: inout EditedFile?) throws(ToolError) -> JSONObject? {
     var body: JSONObject = [:]
     if let arguments { body["arguments"] = try Self.arguments(arguments) }
     if !settings.isEmpty { body["set"] = .object(settings) }
@@ -86,8 +93,13 @@ struct EditCommand: Subcommand {
     }
     let reply = try session.withoutJSON.get(ControlClient.path("v1", "jobs", identifier))
     let seen = try reply.document()["arguments"] ?? .object([:])
-    let edited = try ArgumentEditor().edit(seen)
-    return edited == seen ? nil : ["arguments": edited, "seen": seen]
+    let (edited, left) = try ArgumentEditor().edit(seen)
+    if edited == seen {
+      left.remove()
+      return nil
+    }
+    file = left
+    return ["arguments": edited, "seen": seen]
   }
 
   /// Arguments that are given as JSON, or as a file with it.
@@ -107,21 +119,40 @@ struct EditCommand: Subcommand {
   }
 }
 
+/// A file with what was typed in an editor. It stays where that is refused, so that nothing has to be typed again.
+private struct EditedFile {
+  let path: String
+
+  func remove() { unlink(path) }
+
+  /// The error, with where the text is.
+  func keeping(_ error: ToolError) -> ToolError {
+    let place = "what you have typed is in \(path), which --arguments takes"
+    return ToolError(error.code, error.message, hint: error.hint.map { "\($0); \(place)" } ?? place)
+  }
+}
+
 /// The user's editor, in which arguments are changed.
 private struct ArgumentEditor {
   /// Opens a value in the editor, and waits until that is closed.
-  func edit(_ value: JSONValue) throws(ToolError) -> JSONValue {
+  func edit(_ value: JSONValue) throws(ToolError) -> (JSONValue, EditedFile) {
     var template = Array((NSTemporaryDirectory() + "/bobbin-arguments-XXXXXX.json").utf8CString)
     let descriptor = mkstemps(&template, 5)
     if descriptor < 0 { throw failure("no file can be made in \(NSTemporaryDirectory())") }
     let file = FileDescriptor(owning: descriptor)
     let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    defer { unlink(path) }
+    let edited = EditedFile(path: path)
     let text = Data((value.serialized(pretty: true) + "\n").utf8)
-    do throws(SystemError) { try file.writeAll(text) } catch { throw failure("\(path) can't be written: \(error)") }
-    try open(path)
-    do throws(ToolError) { return try EditCommand.parse(JobFileInput.read(path)) } catch {
-      throw error.about("the edited arguments")
+    do throws(SystemError) { try file.writeAll(text) } catch {
+      edited.remove()
+      throw failure("\(path) can't be written: \(error)")
+    }
+    do throws(ToolError) { try open(path) } catch {
+      edited.remove()
+      throw error
+    }
+    do throws(ToolError) { return (try EditCommand.parse(JobFileInput.read(path)), edited) } catch {
+      throw edited.keeping(error.about("the edited arguments"))
     }
   }
 

@@ -79,6 +79,7 @@ extension JobReply {
     list.add("due", state.isFinal || state == .running ? nil : notBefore.map(times.full))
     list.add("batch", batch.map(displayName))
     list.add("file", file)
+    list.add("host", host)
     list.add("submitter", submitter.map(Self.userText))
     list.add("created", createdAt.map(times.full))
     list.add("started", startedAt.map(times.full))

@@ -34,6 +34,8 @@ struct QueryCommand: Subcommand {
   private let entity: String
   private let predicate: String?
   private let query: [URLQueryItem]
+  /// The most objects of a table.
+  private let limit: Int
   private let onlyCounts: Bool
   /// The format that is written as the daemon sends it, whatever its length.
   private let exported: String?
@@ -53,6 +55,7 @@ struct QueryCommand: Subcommand {
       arguments.addProblem("--count only counts; leave out --limit, --csv and --ndjson")
     }
     let limit = arguments.number("--limit", in: 1...(exported == nil ? 1_000 : Int.max))
+    self.limit = limit ?? 100
     var items = [("predicate", predicate), ("limit", onlyCounts ? "1" : limit.map(String.init)), ("format", exported)]
     items += arguments.all("--sort").map { ("sort", $0) } + arguments.all("--expand").map { ("expand", $0) }
     if onlyCounts { items.append(("count", "true")) }
@@ -69,15 +72,28 @@ struct QueryCommand: Subcommand {
     try check(reply, session)
     if session.printsJSON { return .success }
     let document = try reply.document()
-    guard let objects = document["objects"]?.array else { throw reply.unreadable("objects is missing") }
+    guard var objects = document["objects"]?.array else { throw reply.unreadable("objects is missing") }
     if onlyCounts {
       guard let count = document["count"]?.integer else { throw reply.unreadable("count is missing") }
       try session.output.write("\(count)\n")
     } else if objects.isEmpty {
       session.output.note("no such objects")
     } else {
+      // A reply is bounded in bytes as well.
+      var next = document["next"]?.string
+      while let cursor = next, objects.count < limit {
+        let rest =
+          query.filter { $0.name != "limit" } + [
+            URLQueryItem(name: "limit", value: "\(limit - objects.count)"), URLQueryItem(name: "cursor", value: cursor),
+          ]
+        let reply = try Reply.received(from: session.client, "GET", path, query: rest, timeout: Self.patience)
+        try check(reply, session)
+        let more = try reply.document()
+        objects += more["objects"]?.array ?? []
+        next = more["next"]?.string
+      }
       try session.output.write(ObjectTable.make(objects))
-      if document["next"]?.string != nil {
+      if next != nil {
         session.output.note("the first \(objects.count) are shown; --limit shows more, --csv and --ndjson all")
       }
     }

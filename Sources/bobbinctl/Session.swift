@@ -120,8 +120,13 @@ struct Reply {
         code, "the daemon answered with HTTP status \(status) and no readable error",
         hint: "is this the socket of bobbind, and its version near to \(Release.version)?")
     }
-    let codes: [String?: ExitCode] = ["id-taken": .different, "not-possible": .jobFailed]
-    throw ToolError(codes[error.code] ?? code, error.message, hint: error.hint)
+    let known: ExitCode? =
+      switch error.code {
+      case "id-taken": .different
+      case "not-possible": .jobFailed
+      default: nil
+      }
+    throw ToolError(known ?? code, error.message, hint: error.hint)
   }
 
   func decoded<Value: Decodable>(as type: Value.Type) throws(ToolError) -> Value {

@@ -38,20 +38,17 @@ struct WatchCommand: Subcommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    var batch = batch
-    var watch = JobWatch(batch.map { .batch($0) } ?? .named(identifiers))
+    let batch = try self.batch.map { (handle) throws(ToolError) in try BatchCommand.find(handle, session) }
+    var watch = batch?.watch ?? JobWatch(.named(identifiers))
     let output = session.output
     var lines = LiveLines(output)
     var looks = 0
     var told = ""
     while true {
-      try watch.look(session)
+      // A batch was looked at when it was found; nothing was printed of that.
+      if batch == nil || looks > 0 || session.printsJSON { try watch.look(session) }
       let tally = watch.tally
-      if tally.total == 0, let handle = batch {
-        batch = try BatchCommand.name(of: handle, session)
-        watch = JobWatch(batch.map { .batch($0) } ?? .named([]))
-        continue
-      }
+      if tally.total == 0, let batch { throw BatchCommand.missing(batch.name) }
       if tally.done == tally.total || tally.isStuck { break }
       if !session.printsJSON {
         lines.show(watch.lines(width: output.progressWidth, height: output.progressHeight))
@@ -65,7 +62,7 @@ struct WatchCommand: Subcommand {
       _ = Latch().wait(until: .now() + .seconds(1))
     }
     lines.clear()
-    if !session.printsJSON { try printEnd(watch, ofBatch: batch, session) }
+    if !session.printsJSON { try printEnd(watch, ofBatch: batch?.name, session) }
     return watch.tally.failed > 0 ? .jobFailed : watch.tally.held > 0 ? .jobHeld : .success
   }
 
@@ -107,14 +104,7 @@ struct BatchCommand: Subcommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    var batch = batch
-    var watch = JobWatch(.batch(batch))
-    try watch.look(session.withoutJSON)
-    if watch.tally.total == 0 {
-      batch = try Self.name(of: batch, session)
-      watch = JobWatch(.batch(batch))
-      try watch.look(session.withoutJSON)
-    }
+    var (batch, watch) = try Self.find(batch, session)
     if session.printsJSON {
       try watch.look(session)
       return .success
@@ -131,22 +121,34 @@ struct BatchCommand: Subcommand {
     return .success
   }
 
-  /// The batch that is meant by a name that none has: the newest that firings of a schedule have made of it, or the only
+  /// Finds a batch by its name, or by a name that none has: the newest that firings of a schedule have made of it, or the only
   /// one that begins so.
-  static func name(of handle: String, _ session: Session) throws(ToolError) -> String {
+  ///
+  /// - Returns: its name, and the first look at it.
+  static func find(_ handle: String, _ session: Session) throws(ToolError) -> (name: String, watch: JobWatch) {
+    var watch = JobWatch(.batch(handle))
+    try watch.look(session.withoutJSON)
+    if watch.tally.total > 0 { return (handle, watch) }
     let reply = try session.withoutJSON.get(ControlClient.path("v1", "batches"))
-    let batches = try reply.decoded(as: BatchesReply.self).batches
-    let found = batches.map(\.name).filter { $0.hasPrefix(handle) }
-    if let newest = found.first(where: { $0.hasPrefix(handle + "@") }) { return newest }
-    if let only = found.first, found.count == 1 { return only }
-    if found.isEmpty {
+    let found = try reply.decoded(as: BatchesReply.self).batches.map(\.name).filter { $0.hasPrefix(handle) }
+    guard let name = found.first(where: { $0 == handle || $0.hasPrefix(handle + "@") }) ?? only(of: found) else {
+      if found.isEmpty { throw missing(handle) }
+      let names = found.prefix(5).map { "\"\(displayName($0))\"" }.joined(separator: ", ")
       throw ToolError(
-        .notFound, "there is no job of the batch \"\(displayName(handle))\"",
-        hint: "\"bobbinctl list\" shows the jobs, with --json their batches")
+        .usage,
+        "several batches begin with \"\(displayName(handle))\": \(names)\(found.count > 5 ? ", and others" : "")")
     }
-    let names = found.prefix(5).map { "\"\(displayName($0))\"" }.joined(separator: ", ")
-    throw ToolError(
-      .usage, "several batches begin with \"\(displayName(handle))\": \(names)\(found.count > 5 ? ", and others" : "")")
+    watch = JobWatch(.batch(name))
+    try watch.look(session.withoutJSON)
+    return (name, watch)
+  }
+
+  private static func only(of names: [String]) -> String? { names.count == 1 ? names.first : nil }
+
+  static func missing(_ batch: String) -> ToolError {
+    ToolError(
+      .notFound, "there is no job of the batch \"\(displayName(batch))\"",
+      hint: "\"bobbinctl list\" shows the jobs, with --json their batches")
   }
 
   /// Prints the jobs of a batch that failed, the newest of them if there are many.

@@ -135,8 +135,14 @@ struct ControlTests {
     #expect(try await edit(with: "sed -i s/a.csv/b.csv/") == (0, "edited     x\n"))
     #expect(try await edit(with: "true") == (0, "bobbinctl: nothing was changed\n"))
     #expect(try await edit(with: "false").text == "bobbinctl: the editor \"false\" failed; nothing was changed\n")
+    // Nothing has to be typed again.
+    let mistake = try await edit(with: "sed -i s/}/,,/")
+    let kept = try #require(mistake.text.firstMatch(of: /what you have typed is in (\/[^ ,]*\.json), which/)).output.1
+    #expect(mistake.code == 65 && mistake.text.contains("the edited arguments: line"), "\(mistake)")
+    #expect(try String(contentsOfFile: String(kept), encoding: .utf8).contains(",,"))
+    try FileManager.default.removeItem(atPath: String(kept))
     let get = "GET /v1/jobs/x"
-    #expect(daemon.requests == [get, "POST /v1/jobs/x/edit", get, get])
+    #expect(daemon.requests == [get, "POST /v1/jobs/x/edit", get, get, get])
     #expect(
       daemon.bodies.filter { !$0.isEmpty } == [
         #"{"arguments":{"input":"b.csv","n":1},"seen":{"input":"a.csv","n":1},"directory":"\#(FileManager.default.currentDirectoryPath)"}"#

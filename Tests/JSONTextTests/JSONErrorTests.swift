@@ -68,12 +68,12 @@ struct JSONErrorTests {
       Case("[1e400]", "line 1, column 2: the number \"1e400\" is too large; 1.8e308 is the largest"),
       Case(
         "[18446744073709551615]",
-        "line 1, column 2: the whole number \"18446744073709551615\" has more than 64 bits, and would be rounded; write it as "
-          + "a text, or with an exponent"),
+        "line 1, column 2: the whole number \"18446744073709551615\" is too large to be kept exactly; write it as a "
+          + "text, or with an exponent"),
       Case(
         "[-9223372036854775809]",
-        "line 1, column 2: the whole number \"-9223372036854775809\" has more than 64 bits, and would be rounded; write it as "
-          + "a text, or with an exponent"),
+        "line 1, column 2: the whole number \"-9223372036854775809\" is too large to be kept exactly; write it as a "
+          + "text, or with an exponent"),
       Case("[NaN]", "line 1, column 2: NaN is not a number that JSON can carry; write null or a string"),
       Case("-Infinity", "line 1, column 1: -Infinity is not a number that JSON can carry; write null or a string"),
       Case("\u{FEFF}[x", "line 1, column 2: expected a value, found \"x\"; put text in double quotes"),
@@ -97,6 +97,10 @@ struct JSONErrorTests {
       Case("{a: 1, 'a': 2}", "line 1, column 8: the key \"a\" occurs twice; first at line 1"),
       Case("[,]", "line 1, column 2: expected a value, found \",\""),
       Case("[1,,]", "line 1, column 4: expected a value, found \",\""),
+      Case(
+        "[0x1FFFFFFFFFFFFFFFF]",
+        "line 1, column 2: the whole number \"0x1FFFFFFFFFFFFFFFF\" is too large to be kept exactly; write it as a text, or "
+          + "with an exponent"),
       Case("[0x]", "line 1, column 4: expected a hexadecimal digit after \"0x\", found \"]\""),
       Case("[.]", "line 1, column 3: expected a digit after \".\", found \"]\""),
       Case("[+]", "line 1, column 3: expected a digit after \"+\", found \"]\""),

@@ -162,6 +162,21 @@ extension PageTests {
     try await browser.wait(forText: "paper has other arguments now")
     #expect(try await daemon.get("/v1/jobs/paper")["arguments"] == .object(["pages": 8]))
     try await browser.wait(for: "[...document.querySelectorAll('pre.code')].some(one => one.textContent.includes('8'))")
+
+    // Somebody else has been faster: the reader sees what theirs would replace, and takes that or goes on.
+    try await browser.click("main button[data-command=edit]")
+    try await browser.wait(for: "document.activeElement.closest('dialog')")
+    #expect(try await daemon.tool("edit", "paper", "pages=9").code == 0)
+    try await browser.run(#"document.getElementById('arguments').value = '{"pages": 10}'"#)
+    try await browser.click(button: "Save", in: "dialog")
+    try await browser.wait(for: "document.querySelector('dialog [role=alert] pre')?.textContent.includes('9')")
+    #expect(try await daemon.get("/v1/jobs/paper")["arguments"] == .object(["pages": 9]))
+    try await browser.click(button: "Go on with these", in: "dialog")
+    try await browser.wait(for: "document.getElementById('arguments').value.includes('9')")
+    try await browser.run(#"document.getElementById('arguments').value = '{"pages": 11}'"#)
+    try await browser.click(button: "Save", in: "dialog")
+    try await browser.wait(for: "!document.querySelector('dialog[open]')")
+    #expect(try await daemon.get("/v1/jobs/paper")["arguments"] == .object(["pages": 11]))
     try await visit.end()
   }
 

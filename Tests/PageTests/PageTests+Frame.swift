@@ -107,6 +107,34 @@ extension PageTests {
     try await visit.end()
   }
 
+  @Test("While jobs pass all the time, a list shows them as they change and is asked for seldom")
+  func seldom() async throws {
+    let visit = try await browse("jobs")
+    let (daemon, browser) = (visit.daemon, visit.browser)
+    _ = try await daemon.submit(#"{"type": "noop", "id": "first"}"#)
+    try await browser.wait(forText: "first")
+    try await browser.run(
+      """
+      const real = fetch
+      window.asked = []
+      window.fetch = (path, options) => {
+        if (path.startsWith('/v1/jobs')) asked.push(performance.now())
+        return real(path, options)
+      }
+      """)
+    // Until the page has been busy with it for some seconds.
+    var count = 0
+    while try await browser.run("return (asked.at(-1) ?? 0) - (asked[0] ?? 0) < 6000").bool == true {
+      _ = try await daemon.submit(#"{"type": "noop", "id": "job-\#(count)"}"#)
+      count += 1
+    }
+    let rate = try await browser.run("return asked.length / (asked.at(-1) - asked[0]) * 1000")
+    #expect((rate.number ?? 9) < 2, "\(rate) requests a second")
+    // The last one shows soon all the same.
+    try await browser.wait(forText: "job-\(count - 1)")
+    try await visit.end()
+  }
+
   @Test("A list that is long in coming is asked for again after a rest that is longer still, however much happens")
   func pace() async throws {
     let visit = try await browse("configuration")

@@ -16,7 +16,7 @@ extension SystemTests {
       var daemon = try await DaemonProcess.ready(root)
       try root.drop(TestModel.importJob("long", "in.csv"), as: "long.json")
       try await daemon.wait { try $0.root.currentFiles == ["long.json"] }
-      try await daemon.waitForStoreWrites(20)
+      try await daemon.waitForStoreWrites(100)
       let running = try await daemon.get("/v1/jobs/long")
       #expect(running["state"] == "running" && running["startedAt"]?.string?.hasPrefix("20") == true, "\(running)")
       #expect(try await daemon.stop() == .exited(code: 0))

@@ -78,7 +78,7 @@ extension SystemTests {
       // The same again: its own names are new ones, the others are known.
       try root.drop(text, as: "all.jsonl")
       try await daemon.waitUntilSpoolIsEmpty()
-      try await daemon.waitForLog("has 3 known jobs among 5")
+      try await daemon.waitForLog("repeats 3 jobs of its 5")
       #expect(try await root.sql("SELECT count(*) FROM Job") == "7")
       #expect(try root.failedFiles.isEmpty)
     }

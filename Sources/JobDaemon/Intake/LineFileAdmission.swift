@@ -352,8 +352,8 @@ final class LineFileAdmission: Sendable {
     if order.isTakenUp || order.client != nil { return }
     if admitted.repeatedCount > 0 {
       log.notice(
-        "the job file \(order.file.name) has \(counted(admitted.repeatedCount, "known job")) among \(admitted.count), of which "
-          + "none is run again")
+        "the job file \(order.file.name) repeats \(counted(admitted.repeatedCount, "job")) of its \(admitted.count), and only "
+          + "the others are run")
     }
     if let name = admitted.unknown.values.first?.first {
       log.notice(

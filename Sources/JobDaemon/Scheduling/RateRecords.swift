@@ -6,7 +6,8 @@ import Synchronization
 
 /// The records of starts that count for rates, by which rates hold over the restarts of a host with a store of its own.
 ///
-/// Each start is a row, which is on disk with the next flush; those of attempts with effects outside are before these begin.
+/// Each start is a row for each rate that it counts for. They are on disk with the next flush; those of attempts with effects
+/// outside are before these begin.
 final class RateRecords: Sendable {
   /// Rows that are removed in one step.
   private static let stepSize = 500

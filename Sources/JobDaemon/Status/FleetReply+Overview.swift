@@ -18,18 +18,21 @@ extension FleetReply {
   /// The fleet as the status interface shows it: what is assigned to a host and waits for a worker there is available.
   ///
   /// - Parameters:
-  ///   - waitingCount: the number of jobs that wait for others, which are available on record.
+  ///   - waiting: the numbers of jobs that wait for others and for their time; nil if only their records tell, in which those
+  ///     that wait for others are available.
   ///   - host: the number of the host that answers.
-  init(_ overview: FleetOverview, waitingCount: Int, host: Int) {
+  init(_ overview: FleetOverview, waiting: [JobState: Int]?, host: Int) {
     var jobs = overview.jobs
-    func move(_ count: Int, from state: JobState, to other: JobState) {
-      let count = min(count, jobs[state] ?? 0)
-      if count == 0 { return }
-      jobs[state, default: 0] -= count
-      jobs[other, default: 0] += count
+    let assigned = min(jobs[.running] ?? 0, overview.hosts.reduce(0) { $0 + max(0, $1.runCount - $1.slots) })
+    if assigned > 0 {
+      jobs[.running, default: 0] -= assigned
+      jobs[.available, default: 0] += assigned
     }
-    move(overview.hosts.reduce(0) { $0 + max(0, $1.runCount - $1.slots) }, from: .running, to: .available)
-    move(waitingCount, from: .available, to: .waiting)
+    if let waiting {
+      let notBegun = (jobs[.available] ?? 0) + (jobs[.scheduled] ?? 0)
+      jobs.merge(waiting) { $1 }
+      jobs[.available] = max(0, notBegun - waiting.values.reduce(0, +))
+    }
     let hosts = overview.hosts.map { one in
       Host(
         number: one.number, spool: one.root, slots: one.slots, running: min(one.runCount, one.slots),
@@ -42,7 +45,7 @@ extension FleetReply {
       host: host, term: Int(overview.term), format: overview.format,
       durability: overview.isReplicated ? "replicated" : "local",
       hosts: hosts.filter { $0.isAlive || $0.isDrained || $0.boundJobs > 0 || $0.silenceSeconds < Self.longestAbsence },
-      jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }),
+      jobs: Dictionary(uniqueKeysWithValues: jobs.filter { $0.value > 0 }.map { ($0.key.rawValue, $0.value) }),
       unmet: overview.unmet.map { need in
         Need(
           type: need.type, place: need.place, jobs: need.count,

@@ -28,6 +28,7 @@ extension JobReply {
     notBefore = job.dueAt.map { Timestamp($0) }
     batch = job.batch
     file = job.file == RestoredStore.noFile ? nil : job.file
+    host = job.host
     submitter = Int(job.submitter)
     traceparent = JobSpecification.trace(inOptions: job.options)?.parent
     createdAt = job.createdAt.map { Timestamp($0) }

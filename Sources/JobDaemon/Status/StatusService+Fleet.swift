@@ -59,17 +59,17 @@ extension StatusService {
     return read(request) { _, _ in
       do throws(StoreError) {
         let overview = try membership.reader().overview()
-        let host = membership.number ?? 0
-        return Self.json(FleetReply(overview, waitingCount: Self.waitingCount(membership), host: host).json)
+        let waiting = Self.waiting(membership)
+        return Self.json(FleetReply(overview, waiting: waiting, host: membership.number ?? 0).json)
       } catch { return Self.away(error) }
     }
   }
 
-  /// The number of jobs that wait for others, which only the lead knows; 0 if it does not answer soon.
-  private static func waitingCount(_ membership: Membership) -> Int {
-    let waiting = JobSelection(states: [.waiting]).selection(.newest(offset: 0, limit: 0))
-    guard case .found(_, let total)? = try? membership.ask(.find(waiting), within: .seconds(1)) else { return 0 }
-    return total
+  /// The numbers of jobs that wait for others and for their time, which the lead knows best; nil if it does not answer soon.
+  private static func waiting(_ membership: Membership) -> [JobState: Int]? {
+    guard case .resources(let views)? = try? membership.ask(.resources, within: .seconds(1)) else { return nil }
+    let counts = views.first { $0.name == .everything }?.counts ?? [:]
+    return [.waiting: counts[.waiting] ?? 0, .scheduled: counts[.scheduled] ?? 0]
   }
 
   private static func away(_ error: StoreError) -> HTTPResponse {

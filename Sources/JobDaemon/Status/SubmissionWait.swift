@@ -6,7 +6,7 @@ import ObjectGraph
 import Synchronization
 import SystemSupport
 
-/// Waits until all jobs of a submission are durable, until those left are held or wait for others, or until a timeout;
+/// Waits until all jobs of a submission are durable, until some are held and those left wait for others, or until a timeout;
 /// then calls back once.
 final class SubmissionWait: Sendable {
   private struct State {

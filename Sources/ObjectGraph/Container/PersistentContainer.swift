@@ -113,17 +113,15 @@ public final class PersistentContainer: Sendable {
 
   /// Saves a child of the root into the store. What that refuses leaves the root as well: nobody would take it out again.
   private func store(_ child: ManagedObjectContext) async throws {
-    let isClean = await rootContext.perform { !$0.hasChanges }
-    let size = try await child.perform { context in
-      context.processPendingChanges()
-      let size = context.pending.size
-      try context.save()
-      return size
+    // In this order: others may save into the root at any moment.
+    let (earlier, isClean) = await rootContext.perform { root in
+      let adoptions = root.pending.adoptions
+      return (adoptions, !root.hasChanges)
     }
+    try await child.saveOnlySelf()
     do { try await rootContext.saveOnlySelf() } catch {
-      await rootContext.perform { root in
-        if isClean && root.pending.size == size { root.rollback() }
-      }
+      // With changes of somebody else it is for both to deal with.
+      if isClean { await rootContext.perform { $0.rollback(ifAdopted: earlier + 1) } }
       throw error
     }
   }
@@ -143,7 +141,7 @@ extension PersistentContainer {
   }
 }
 
-/// The turns of those that save through one root, which have it for themselves from their own save to that of the root.
+/// The turns of a container's saves, each from its own save to that of the root.
 private final class SaveTurns: Sendable {
   private struct State {
     var isTaken = false

@@ -170,10 +170,13 @@ extension ManagedObjectContext {
   /// Drops all changes since the last save; inserted objects leave the context.
   ///
   /// Observers get one did-change that reverses earlier ones.
-  public func rollback() {
+  public func rollback() { rollback(ifAdopted: nil) }
+
+  /// - Parameter adoptions: does nothing unless children have saved just so often; nil for any number.
+  func rollback(ifAdopted adoptions: Int?) {
     enter()
     let dropped = observers.hasObservers ? pending.currentSets() : []
-    registry.rollback()
+    if !registry.rollback(ifAdopted: adoptions) { return }
     let undone = dropped.map(\.undone)
     if !undone.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, undone))) }
   }

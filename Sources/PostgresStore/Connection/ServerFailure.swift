@@ -51,7 +51,8 @@ enum ServerFailure {
     case "42501":
       return (
         .readOnly,
-        "the role lacks a right to the tables of the store; the owner of the schema can grant it by GRANT"
+        "the role lacks a right to the tables of the store, or to make their schema in the database; the owner of these can "
+          + "grant it by GRANT"
       )
     case "58030":
       return (.inputOutput, "the server could not read or write its files; look at its log and its disk")

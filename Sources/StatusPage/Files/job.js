@@ -144,7 +144,7 @@ const earlierRuns = runs => table('Earlier runs', ['State', 'Began', 'Ended', 'E
 function hear(data, {jobs}) {
   const told = jobs.get(data.job.id)
   if (!told) return data
-  return {...data, job: {...data.job, ...told, result: told.result ?? data.job.result}, why: told.state === data.job.state ? data.why : null}
+  return {...data, job: {...data.job, ...told, result: FINAL.includes(told.state) ? told.result ?? data.job.result : told.result}, why: told.state === data.job.state ? data.why : null}
 }
 
 /** True if a job that has changed may matter to this one: any may be what it waits for, but once it is over only its kin. */

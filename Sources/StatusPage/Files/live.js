@@ -35,6 +35,7 @@ function sleep() {
   clearTimeout(timer)
   clearTimeout(due)
   due = null
+  changes = nothing()
   onLink('asleep')
 }
 

@@ -101,4 +101,28 @@ struct ContainerSaveTests {
     #expect(try fixture.shell("SELECT age FROM Person") == "30")
     #expect(refusals.all.count == 10)
   }
+
+  @Test(
+    "What somebody else saves into the root meanwhile is not dropped with what is refused",
+    .onlyOnSQLite("its faults are those of a file"))
+  func refusedSaveBesideAnother() async throws {
+    let fixture = try ContainerFixture()
+    let id = try await fixture.insertPerson(1)
+    let other = fixture.container.newChildOfRootContext(name: "other")
+    // Between the save of the child and that of the root, in which the disk is full.
+    let observation = fixture.root.observe { event in
+      guard case .willSave = event else { return }
+      other.performAndWait { other in
+        (other.object(with: id) as? Person)?.firstName = "Ada"
+        #expect(throws: Never.self) { try other.save() }
+      }
+    }
+    fixture.faults.fail(with: .full, at: .commit)
+    await #expect(throws: StoreError.self) {
+      try await fixture.container.save { ($0.object(with: id) as? Person)?.age = 2 }
+    }
+    observation.cancel()
+    try await fixture.root.saveOnlySelf()
+    #expect(try fixture.shell("SELECT firstName FROM Person") == "Ada")
+  }
 }

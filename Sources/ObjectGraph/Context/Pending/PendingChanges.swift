@@ -33,6 +33,8 @@ package final class PendingChanges: Sendable {
     var altered: [ManagedObjectID] = []
     /// A counter of saves that moved changes on, so that a reader notices one between two looks.
     var moves = 0
+    /// The number of times that a child has saved into the context.
+    var adoptions = 0
 
     /// Returns the layers that hold something, newest first.
     func layers(withArrivals: Bool) -> [Pending] {
@@ -178,18 +180,21 @@ package final class PendingChanges: Sendable {
   /// Drops the changes of an object's links.
   func removeLinks(of id: ManagedObjectID) { state.withLock { $0.current.removeLinks(of: id) } }
 
+  /// The number of times that a child has saved into the context.
+  var adoptions: Int { state.withLock { $0.adoptions } }
+
   /// Forgets everything that is not already being written, also what has just arrived.
-  func removeAll() {
+  ///
+  /// - Parameter adoptions: does nothing and returns false unless children have saved just so often; nil for any number.
+  @discardableResult func removeAll(ifAdopted adoptions: Int? = nil) -> Bool {
     state.withLock { state in
-      state.departed.note(dropped: state.current, coordinator)
-      state.departed.note(dropped: state.arrived, coordinator)
-      state.current = Pending()
-      state.arrived = Pending()
-      state.gone = []
+      if let adoptions, adoptions != state.adoptions { return false }
+      for dropped in [state.current, state.arrived] { state.departed.note(dropped: dropped, coordinator) }
+      (state.current, state.arrived) = (Pending(), Pending())
+      (state.gone, state.altered, state.news) = ([], [], [])
       state.lateReferences = []
-      state.altered = []
-      state.news = []
       state.contributors = .nobody
+      return true
     }
   }
 
@@ -247,6 +252,7 @@ package final class PendingChanges: Sendable {
   /// - Returns: true if the context must be notified; false if it has not processed an earlier notification yet.
   func adopt(_ sets: [ChangeSet], from origin: TransactionOrigin = TransactionOrigin()) -> Bool {
     state.withLock { state in
+      state.adoptions += 1
       state.contributors.add(.one(origin))
       let isFirst = state.news.isEmpty
       for set in sets { state.receive(set, coordinator) }

@@ -2,11 +2,13 @@ import ObjectModel
 
 extension ObjectRegistry {
   /// Drops all changes, also those that children saved here: objects revert to committed values, inserted ones leave.
-  func rollback() {
+  ///
+  /// - Parameter adoptions: does nothing and returns false unless children have saved just so often; nil for any number.
+  @discardableResult func rollback(ifAdopted adoptions: Int? = nil) -> Bool {
     checkExecutor()
     let changed = changedObjects
     let conflicting = conflicts.storedRows
-    pending.removeAll()
+    if !pending.removeAll(ifAdopted: adoptions) { return false }
     forgetChanges()
     relationships.invalidateCaches()
     for object in changed {
@@ -19,6 +21,7 @@ extension ObjectRegistry {
     undo.manager?.removeAllActions()
     for object in changed where object.registry === self && !object.isFault { awake(object, from: .rollback) }
     assertInvariants()
+    return true
   }
 
   /// Makes an object a fault again, or puts its changes on top of newer values; does nothing to a new object.

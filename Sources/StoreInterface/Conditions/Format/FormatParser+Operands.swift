@@ -82,7 +82,10 @@ extension FormatParser {
     if let decimal, !decimal.isNaN, decimal != rounded, text.count(where: \.isNumber) <= Self.decimalDigits {
       return try literal(.decimal(decimal))
     }
-    guard text.contains(where: { ".eE".contains($0) }) else { throw error("the number has too many digits") }
+    // A whole number of that many digits would be another one.
+    if decimal != rounded, !text.contains(where: { ".eE".contains($0) }) {
+      throw error("the number has too many digits")
+    }
     return try literal(.double(number))
   }
 
