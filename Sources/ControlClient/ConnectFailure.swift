@@ -8,7 +8,8 @@ extension ControlClient {
     case ENOENT:
       failure(
         .socketMissing,
-        "bobbind does not listen at \(socketPath); is it running? Try \"systemctl status bobbind\", or name its --root")
+        "bobbind does not listen at \(socketPath); is it running, and not waiting for its store? Try "
+          + "\"systemctl status bobbind\", or name its --root")
     case EACCES, EPERM:
       failure(.permissionDenied, "you may not connect to \(socketPath); \(wayIn)")
     case ECONNREFUSED:

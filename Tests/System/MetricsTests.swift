@@ -42,7 +42,7 @@ extension SystemTests {
         #"{"jobs": [{"type": "noop"}, {"type": "noop"}, {"type": "noop", "queue": "other"}]}"#)
       _ = try await daemon.request("POST", "/v1/jobs", body: #"{"id": "odd", "type": "noop", "queue": "slow"}"#)
       try root.drop("no job", as: "bad.json")
-      try await daemon.wait { try !$0.root.failedFiles.isEmpty }
+      try await daemon.waitForLog("the job file bad.json was moved to failed/")
       let (type, text) = try await scrape(daemon)
       #expect(type == "text/plain; version=0.0.4; charset=utf-8")
       let found = samples(text)
