@@ -63,21 +63,6 @@ package struct StatusReply: Decodable, Sendable {
     }
   }
 
-  /// The file system of one of the daemon's folders.
-  package struct Disk: Decodable, Sendable {
-    /// `state` or `spool`.
-    package let folder: String
-    /// The room that users other than root may still fill, in bytes.
-    package let free: Int
-    package let size: Int
-
-    package init(folder: String, free: Int, size: Int) { (self.folder, self.free, self.size) = (folder, free, size) }
-
-    fileprivate var json: JSONValue {
-      .object(["folder": .string(folder), "free": .whole(free), "size": .whole(size)])
-    }
-  }
-
   /// The copy of the store for other programs.
   package struct Copy: Decodable, Sendable {
     package var path: String
@@ -122,7 +107,6 @@ package struct StatusReply: Decodable, Sendable {
   /// The mistakes for which the last reload was refused, so that an earlier configuration is in force.
   package var refusedConfiguration: [String]?
   package var refusedFiles: Int?
-  package var disks: [Disk]?
   package var hotFolders: HotFolders?
   package var writer: Writer?
   package var main: Main?
@@ -143,7 +127,7 @@ package struct StatusReply: Decodable, Sendable {
       "heldTypes": .array((heldTypes ?? []).map(\.json)), "shortage": shortage.map(\.json) ?? .null,
       "untakenModels": .array((untakenModels ?? []).map(JSONValue.string)),
       "refusedConfiguration": .array((refusedConfiguration ?? []).map(JSONValue.string)),
-      "refusedFiles": .whole(refusedFiles), "disks": .array((disks ?? []).map(\.json)),
+      "refusedFiles": .whole(refusedFiles),
       "hotFolders": hotFolders?.json ?? .null,
       "writer": writer.map {
         .object([

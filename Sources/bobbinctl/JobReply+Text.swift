@@ -196,16 +196,8 @@ extension JobReply.Progress {
   /// The unit for so many bytes; nil for few, and for other units.
   private func scale(of amount: Double) -> (name: String, size: Double)? {
     if unit != "bytes" { return nil }
-    return byteUnits.first { amount >= $0.size }
+    return [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)].first { amount >= $0.1 }
   }
-}
-
-private let byteUnits: [(name: String, size: Double)] = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]
-
-/// A number of bytes for people, such as `12.3 GB`.
-func byteText(_ count: Int) -> String {
-  guard let (name, size) = byteUnits.first(where: { Double(count) >= $0.size }) else { return "\(count) bytes" }
-  return (Double(count) / size).decimalText + " \(name)"
 }
 
 extension Double {

@@ -46,7 +46,6 @@ extension StatusReply {
     list.add("workers", workers.map { "\($0.busy) of \($0.count) busy" })
     list.add("jobs now", jobsText)
     list.add("since start", endsText)
-    list.add("disks", disksText, style: disks?.contains(where: \.isFull) == true ? .bad : .plain)
     list.add("hot folders", hotFoldersText, style: hotFolders?.troubled.isEmpty == false ? .bad : .plain)
     list.add("unflushed", unflushedText)
     list.add("flushes", flushesText)
@@ -102,13 +101,6 @@ extension StatusReply {
     return "\(hotFolders.count)\(trouble)" + (counts.isEmpty ? "" : "; files: " + counts.joined(separator: ", "))
   }
 
-  /// Such as `12.3 GB free (state), full (spool)`; one of both has no names.
-  private var disksText: String? {
-    guard let disks, let first = disks.first else { return nil }
-    if disks.allSatisfy({ $0.free == first.free && $0.size == first.size }) { return first.text }
-    return disks.map { "\($0.text) (\($0.folder))" }.joined(separator: ", ")
-  }
-
   var unflushedText: String? {
     guard let writer, let objects = writer.unflushedObjects else { return nil }
     let bytes = writer.unflushedBytes.map { " (\($0) bytes)" } ?? ""
@@ -134,13 +126,6 @@ extension StatusReply {
     let times = named.compactMap { name, seconds in seconds.map { "\(name) \(TimeSpan.words(seconds: $0))" } }
     return (["\(occupations) \(occupations == 1 ? "occupation" : "occupations")"] + times).joined(separator: ", ")
   }
-}
-
-extension StatusReply.Disk {
-  /// True if there is no room for another job file of the largest size.
-  fileprivate var isFull: Bool { free < 1 << 20 }
-
-  fileprivate var text: String { isFull ? "full" : "\(byteText(free)) free" }
 }
 
 /// `bobbinctl queues`: queues and types with their jobs and limits.

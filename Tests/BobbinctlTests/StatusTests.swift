@@ -20,20 +20,6 @@ struct StatusTests {
     #expect(run.lines.contains("main         123 occupations, median 10 µs, 99 % 200 µs, longest 1 ms"))
   }
 
-  @Test(
-    "The room on the disks is told: once if it is one disk, and that it is full",
-    arguments: [
-      ((5_000_000_000, 9_000_000_000), (5_000_000_000, 9_000_000_000), "5 GB free"),
-      ((12_345_678_901, 90_000_000_000), (0, 60_000_000), "12.3 GB free (state), full (spool)"),
-    ])
-  func disks(state: (Int, Int), spool: (Int, Int), text: String) async throws {
-    let disks = [("state", state), ("spool", spool)].map { name, disk in
-      #"{"folder":"\#(name)","free":\#(disk.0),"size":\#(disk.1)}"#
-    }
-    let reply = #"{"version":"1","state":"running","disks":[\#(disks.joined(separator: ","))]}"#
-    #expect(try await TestDaemon(reply).run("status").lines.contains("disks    \(text)"))
-  }
-
   @Test("What is paused is told, and no line is longer than a terminal is wide, whatever states jobs are in")
   func pauses() async throws {
     let states = ["available", "scheduled", "waiting", "held", "running", "retryable", "computed"]

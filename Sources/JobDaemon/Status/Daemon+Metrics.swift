@@ -119,7 +119,10 @@ extension Daemon {
         "bobbin_store_bytes", "The size of the store with its log, without large values.",
         value: sizes[0].map { Double($0 + (sizes[1] ?? 0)) })
     }
-    let spaces = diskSpaces
+    // One that can't be asked has no samples.
+    let spaces = [("state", paths.state), ("spool", paths.spool)].compactMap { name, path in
+      (try? FileSystemSpace(of: path)).map { (name, $0) }
+    }
     text.gauge(
       "bobbin_disk_free_bytes", "The room in the file system of a folder.",
       samples: spaces.map { ([("folder", $0)], Double($1.free)) })

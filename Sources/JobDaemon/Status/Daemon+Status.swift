@@ -6,7 +6,7 @@ import StatusReplies
 import SystemSupport
 
 extension Daemon {
-  /// The body of `/v1/status`, from memory but for the room on disks.
+  /// The body of `/v1/status`, all from memory.
   func statusReply() -> StatusReply {
     let flushes = flusher.statistics
     let live = scheduler.read { schedule, _ in schedule.counts }
@@ -32,9 +32,6 @@ extension Daemon {
     reply.untakenModels = reload.untakenModels
     reply.refusedConfiguration = reload.mistakes
     reply.refusedFiles = intake.fileCounts.refused
-    reply.disks = diskSpaces.map { name, space in
-      .init(folder: name, free: Int(clamping: space.free), size: Int(clamping: space.size))
-    }
     reply.hotFolders = StatusReply.HotFolders(hotFolders.overview)
     var writer = StatusReply.Writer()
     writer.unflushedObjects = flushes.unflushedObjects
@@ -61,13 +58,6 @@ extension Daemon {
     var counts = ["computed": live.reduce(0) { $1.key.isFinal ? $0 + $1.value : $0 }]
     for state in JobState.allCases { counts[state.rawValue] = (state.isFinal ? finished : live)[state] ?? 0 }
     return counts
-  }
-
-  /// The file systems of the daemon's folders; one that can't be asked is left out.
-  var diskSpaces: [(folder: String, space: FileSystemSpace)] {
-    [("state", paths.state), ("spool", paths.spool)].compactMap { name, path in
-      (try? FileSystemSpace(of: path)).map { (name, $0) }
-    }
   }
 
   var pauseReplies: [PauseReply.Pause] {

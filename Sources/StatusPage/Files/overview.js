@@ -55,9 +55,6 @@ function pauseButtons(status) {
 /** What an operator should know first. */
 function troubles(status) {
   const found = []
-  for (const disk of status.disks ?? []) {
-    if (disk.folder === 'spool' && disk.free < 1 << 20) found.push('The disk of the spool is full: no job files can be put there.')
-  }
   if (status.state === 'storage-full') found.push('The disk is full: nothing is accepted until there is room, and nothing is lost.')
   if (status.state === 'store-busy') found.push('Another program keeps the store locked: nothing is accepted until it ends its transaction.')
   if (status.state === 'database-away') found.push(`The fleet's database has not answered since ${status.databaseAwaySince}: files in new/ wait, and running jobs go on.`)
