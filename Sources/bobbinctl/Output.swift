@@ -12,14 +12,10 @@ struct Output {
   }
 
   func write(_ data: Data) throws(ToolError) {
-    var rest = data[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-      if count < 0 && errno == EINTR { continue }
-      if count < 0 {
-        throw ToolError(.outputFailed, "standard output can't be written: \(String(cString: strerror(errno)))")
-      }
-      rest = rest.dropFirst(count)
+    do {
+      try FileDescriptor.borrowing(STDOUT_FILENO) { try $0.writeAll(data) }
+    } catch {
+      throw ToolError(.outputFailed, "standard output can't be written: \(error)")
     }
   }
 
