@@ -151,7 +151,8 @@ package final class Daemon: Sendable {
       spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log,
       counts: parts.predecessor?.releaser.finishedCounts ?? [:])
     flusher = Flusher(
-      writer: writer, configuration: settings.writer, waiters: waiters, isAwaited: membership != nil, events: events)
+      writer: writer, configuration: settings.writer, waiters: waiters, everyJobIsAwaited: membership != nil,
+      events: events)
     merger = Merger(main: main, flusher: flusher, events: events)
     jobLog = JobLog(configuration, log: log)
     meter = parts.predecessor?.meter ?? JobMeter()

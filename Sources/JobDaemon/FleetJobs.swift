@@ -30,6 +30,8 @@ final class FleetJobs: Sendable {
     var floor = NewsFloor()
     /// Those that were read and are not forgotten, since files of their jobs are being released.
     var open: [Outcome] = []
+    /// The timeline of the server on which their numbers count.
+    var timeline: Int64?
     /// The jobs that were looked at, of those that are watched.
     var watchedCount = 0
   }
@@ -95,15 +97,22 @@ final class FleetJobs: Sendable {
   private func releaseOutcomes() {
     do {
       let ledger = try membership.reader()
-      let (found, horizon) = try ledger.outcomes(of: membership.spool, above: outcomes.withLock { $0.floor.number })
-      let read = outcomes.withLock { $0.open } + found
+      let known = outcomes.withLock { $0 }
+      let (found, horizon) = try ledger.outcomes(
+        of: membership.spool, above: known.floor.number, besides: known.open.map(\.number))
+      if let timeline = known.timeline, timeline != horizon.timeline {
+        // Behind a failover another one may have the number of one that is known.
+        outcomes.withLock { $0 = Outcomes() }
+        return releaseOutcomes()
+      }
+      let read = known.open + found
       let released = Set(try release(read.flatMap(\.jobs) + nextWatched()))
       let (open, done) = (
         read.filter { !released.isDisjoint(with: $0.jobs) }, read.filter { released.isDisjoint(with: $0.jobs) }
       )
       if !done.isEmpty { try ledger.forget(done) }
       let readNumber = outcomes.withLock { outcomes in
-        outcomes.open = open
+        (outcomes.open, outcomes.timeline) = (open, horizon.timeline)
         outcomes.floor.note(found.lazy.map(\.number), horizon, at: Moment.now().steady)
         outcomes.floor.note(Moment.now().steady)
         return min(outcomes.floor.number, (open.lazy.map(\.number).min() ?? .max) - 1)

@@ -177,12 +177,12 @@ enum LedgerStatements {
       """, [.text(root), .integer(time)])
   }
 
-  static func outcomes(of spool: String, above floor: Int64) -> Request {
+  static func outcomes(of spool: String, above floor: Int64, besides known: [Int64]) -> Request {
     Request(
       """
-      SELECT o.number, j.key FROM _outcome AS o, unnest(o.jobs) AS j (key) WHERE o.spool = $1 AND o.number > $2 \
-      ORDER BY o.number, j.key
-      """, [.text(spool), .integer(floor)])
+      SELECT o.number, j.key FROM _outcome AS o, unnest(o.jobs) AS j (key) \
+      WHERE o.spool = $1 AND o.number > $2 AND o.number <> ALL($3) ORDER BY o.number, j.key
+      """, [.text(spool), .integer(floor), .keys(known)])
   }
 
   /// The transactions that this one is among; ahead of what is read, so that it has read what those that ended have left.

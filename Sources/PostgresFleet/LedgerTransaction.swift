@@ -102,9 +102,11 @@ struct LedgerTransaction {
 
   // MARK: For people and spools
 
-  func outcomes(of spool: String, above floor: Int64) throws(StoreError) -> ([Outcome], TransactionHorizon) {
+  func outcomes(
+    of spool: String, above floor: Int64, besides known: [Int64]
+  ) throws(StoreError) -> ([Outcome], TransactionHorizon) {
     let results = try connection.pipeline([
-      LedgerStatements.readHorizon, LedgerStatements.outcomes(of: spool, above: floor),
+      LedgerStatements.readHorizon, LedgerStatements.outcomes(of: spool, above: floor, besides: known),
     ])
     let found = results[1]
     var outcomes: [Outcome] = []

@@ -102,9 +102,14 @@ package final class PostgresLedger: FleetLedger, Sendable {
     try apart { (transaction) throws(StoreError) in try transaction.remove(root, jobs: jobs) }
   }
 
-  /// Reads which jobs that came to a spool have ended on other hosts, with numbers above a floor.
-  package func outcomes(of spool: String, above floor: Int64) throws(StoreError) -> ([Outcome], TransactionHorizon) {
-    try apart { (transaction) throws(StoreError) in try transaction.outcomes(of: spool, above: floor) }
+  /// Reads which jobs that came to a spool have ended on other hosts, with numbers above a floor, but for those whose
+  /// numbers are known.
+  package func outcomes(
+    of spool: String, above floor: Int64, besides known: [Int64]
+  ) throws(StoreError) -> ([Outcome], TransactionHorizon) {
+    try apart { (transaction) throws(StoreError) in
+      try transaction.outcomes(of: spool, above: floor, besides: known)
+    }
   }
 
   /// Reads the states of jobs, but for those that have no record; without their files.

@@ -22,8 +22,10 @@ struct EventRingTests {
     for number in 1...5_000 { ring.append(event("\(number)")) }
     #expect(ring.next == 5_001 && ring.has(from: 5_001) && ring.has(from: 3_001))
     #expect(!ring.has(from: 3_000) && !ring.has(from: 5_002))
-    #expect(ring.event(3_001).subject?.id == "3001" && ring.event(5_000).subject?.id == "5000")
-    for _ in 0..<3 { ring.append(event("large", size: 1 << 20)) }
+    #expect(ring.entry(3_001).subject?.id == "3001" && ring.entry(5_000).subject?.id == "5000")
+    let text = String(decoding: ring.entry(5_000).text, as: UTF8.self)
+    #expect(text == "id: \(ring.epoch)-5000\nevent: job\ndata:   \n\n", "\(text)")
+    for _ in 0..<3 { ring.append(event("large", size: 1_000_000)) }
     #expect(ring.has(from: 5_002) && !ring.has(from: 5_001))
     ring.forget()
     #expect(ring.has(from: ring.next) && !ring.has(from: ring.next - 1))
@@ -100,4 +102,8 @@ struct EventRingTests {
     let reset = StatusEvent(kind: .reset, data: [])
     #expect(EventFilter(queue: "films").kind(of: reset) == .reset && EventFilter(id: "a").kind(of: reset) == nil)
   }
+}
+
+extension EventFilter {
+  fileprivate func kind(of event: StatusEvent) -> StatusEvent.Kind? { kind(of: event.kind, about: event.subject) }
 }

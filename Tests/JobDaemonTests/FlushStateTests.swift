@@ -16,8 +16,12 @@ struct FlushStateTests {
     private let answers = Answers()
     var now = ContinuousClock.now
 
-    init(_ settings: String = "FlushIntervalSec=2\nHighWaterObjects=10\nHighWaterBytes=64K") throws {
-      state = FlushState(configuration: try WriterFixture.settings(settings))
+    init(
+      _ settings: String = "FlushIntervalSec=2\nHighWaterObjects=10\nHighWaterBytes=64K",
+      everyJobIsAwaited: Bool = false
+    ) throws {
+      state = FlushState(
+        configuration: try WriterFixture.settings(settings), everyJobIsAwaited: everyJobIsAwaited)
     }
 
     /// Carries actions out, and notes them.
@@ -144,6 +148,55 @@ struct FlushStateTests {
     machine.begin()
     machine.succeed()
     #expect(machine.drain() == ["durable b", "w true"])
+  }
+
+  @Test("Where every job is awaited, the second of two flushes waits as long as the first took, at most 50 ms")
+  func gathering() throws {
+    let machine = try Machine(everyJobIsAwaited: true)
+    machine.merge("a")
+    machine.begin()
+    machine.merge("b")
+    machine.now += .milliseconds(7)
+    machine.succeed()
+    #expect(machine.drain() == ["disarm", "flush", "arm 7.0 ms", "durable a"])
+    machine.merge("c")
+    #expect(machine.drain() == [])
+    machine.perform { $0.timerFired() }
+    machine.begin()
+    machine.merge("d")
+    machine.now += .milliseconds(700)
+    machine.succeed()
+    #expect(machine.drain() == ["disarm", "flush", "arm 50.0 ms", "durable b c"])
+    machine.perform { $0.timerFired() }
+    machine.begin()
+    machine.succeed()
+    #expect(machine.drain() == ["disarm", "flush", "durable d"])
+    #expect(machine.state.phase == .idle)
+  }
+
+  @Test(
+    "A wait or the high-water mark ends the gathering at once, also if it came during the flush",
+    arguments: [false, true])
+  func gatheringEnds(_ isDuring: Bool) throws {
+    for reason in ["objects", "flush", "durable"] {
+      let machine = try Machine(everyJobIsAwaited: true)
+      machine.merge("a")
+      machine.begin()
+      machine.merge("b")
+      if !isDuring { machine.succeed() }
+      _ = machine.drain()
+      switch reason {
+      case "objects": machine.merge("c", objects: 10)
+      case "flush": machine.wait(for: .flush, as: "w")
+      default: machine.wait(for: .durable, as: "w")
+      }
+      if isDuring {
+        machine.succeed()
+        #expect(machine.drain() == ["durable a", "flush"], "\(reason)")
+      } else {
+        #expect(machine.drain() == ["disarm", "flush"], "\(reason)")
+      }
+    }
   }
 
   @Test("What is merged between the request and the beginning belongs to the flush; later it waits for the next")

@@ -1,3 +1,4 @@
+import HTTPService
 import JSONText
 import StatusReplies
 import Testing
@@ -45,6 +46,20 @@ struct OpenAPITests {
           "type": "object", "properties": ["flag": ["type": "boolean"]], "required": ["flag"],
         ],
       ])
+  }
+
+  @Test("Query items that a route does not know are told, and those that come twice where one counts")
+  func query() {
+    let route = RouteDescription(
+      "Lists", query: [.text("sort", "", isRepeatable: true), .text("state", ""), .texts("argument", "")])
+    func problem(_ names: String...) -> String? {
+      route.problem(of: HTTPTarget("/x?" + names.joined(separator: "&"))?.queryItems ?? [])
+    }
+    #expect(problem("sort=a", "state=b", "sort=c", "argument.x=1", "argument.y=1") == nil)
+    #expect(problem("State=a") == "there is no query item \"State\" here; there are sort, state, argument.NAME")
+    #expect(problem("argument=1") != nil && problem("argument.=1") != nil && problem("argumentx=1") != nil)
+    #expect(problem("state=a", "state=b") == "the query item \"state\" comes more than once")
+    #expect(problem("argument.x=1", "argument.x=2") != nil)
   }
 
   @Test("What a route takes, replies and refuses is told, and only routes with a body may lack its length")

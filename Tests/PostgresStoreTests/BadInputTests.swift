@@ -27,6 +27,7 @@ struct BadInputTests {
     let none = try failure(url) { $0.passwordFile = directory.path("absent") }
     #expect(none?.code == .cannotOpen)
     #expect(none?.message.contains("password file") == true, "\(none?.debugDescription ?? "")")
+    #expect(none?.message.contains("the role \(PostgresCluster.roleWithPassword)") == true)
     let file = directory.path("passwords")
     func write(_ password: String, _ mode: Int) throws {
       try Data("*:*:*:*:\(password)\n".utf8).write(to: URL(fileURLWithPath: file))
@@ -86,6 +87,7 @@ struct BadInputTests {
     let change = try fixture.change(.update, id, ["name": "Augusta"], base: row)
     let writing = #expect(throws: StoreError.self) { try store.save(StoreSaveRequest([ChangeSet([change])])) }
     #expect(writing?.code == .readOnly)
+    #expect(writing?.message.contains("the role visitor lacks a right") == true, "\(writing?.debugDescription ?? "")")
     #expect(writing?.message.contains("GRANT") == true)
     #expect(try store.read { try $0.row(for: id)?.row.text(try fixture.slot("name")) } == "Ada")
   }

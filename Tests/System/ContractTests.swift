@@ -43,6 +43,29 @@ extension SystemTests {
         daemon, description, "POST", "/v1/schedules/none/run", as: "/v1/schedules/{name}/run", body: "")
     }
 
+    @Test("A condition that is misspelt, or given twice, is refused, and selects nothing else")
+    func unknownItems() async throws {
+      let daemon = try await DaemonProcess.ready(try DaemonRoot())
+      _ = try await daemon.submit(#"{"id": "a", "type": "noop"}"#)
+      func message(_ path: String) async throws -> String {
+        let socket = daemon.root.paths.socket
+        let reply = try await Tool.run("/usr/bin/curl", ["-sS", "--unix-socket", socket, "http://x\(path)"]).output
+        let body = try JSONValue(parsing: Array(reply.utf8), dialect: .json)
+        #expect(body["error"]?["code"] == "bad-request", "\(path): \(body)")
+        return body["error"]?["message"]?.string ?? ""
+      }
+      let wrong = try await message("/v1/jobs?stat=held")
+      #expect(wrong.contains("\"stat\"") && wrong.contains("state, type, queue"), "\(wrong)")
+      #expect(try await message("/v1/jobs?state=held&state=waiting").contains("more than once"))
+      #expect(try await message("/v1/jobs?argument.=1").contains("argument.NAME"))
+      #expect(try await message("/v1/status?pretty").contains("nor any other"))
+      // What watchers and browsers add is none of our business.
+      for path in ["/healthz?at=1", "/?theme=dark", "/metrics?at=1"] {
+        let arguments = ["-sSf", "--unix-socket", daemon.root.paths.socket, "http://x\(path)"]
+        #expect(try await Tool.run("/usr/bin/curl", arguments).code == 0)
+      }
+    }
+
     @Test("The description has the filters of lists, also those whose names end as the client likes")
     func filters() async throws {
       let daemon = try await DaemonProcess.ready(try DaemonRoot("[Jobs]\nUnknownTypes=hold\n"))

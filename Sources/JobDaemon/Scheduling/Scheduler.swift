@@ -23,8 +23,9 @@ final class Scheduler: Sendable {
 
   private struct State {
     var schedule: Schedule
-    /// Runs that are assigned to this host and that no worker has begun.
-    var assigned: [AssignedRun] = []
+    /// Runs that are assigned to this host and that no worker has begun; a slice, whose first is taken without moving the
+    /// others.
+    var assigned: ArraySlice<AssignedRun> = []
     var workers: [CheckedContinuation<RunningJob?, Never>] = []
     var running: [ManagedObjectID: RunningJob] = [:]
     var isClosed = false
@@ -230,7 +231,7 @@ final class Scheduler: Sendable {
   func begin(_ assigned: [(run: Run, job: NewJob)]) {
     let woken = state.withLock { state in
       let moment = now()
-      state.assigned += assigned.map { AssignedRun(run: $0, job: $1, since: moment.steady) }
+      state.assigned += assigned.lazy.map { AssignedRun(run: $0, job: $1, since: moment.steady) }
       return wake(&state, moment)
     }
     for (worker, job) in woken { worker.resume(returning: job) }
@@ -273,11 +274,14 @@ final class Scheduler: Sendable {
   /// which ``change(_:)`` tells.
   private func nextAssigned(_ state: inout State, _ moment: Moment) -> RunningJob? {
     if state.assigned.isEmpty || !mayBegin(moment) { return nil }
-    for (index, assigned) in state.assigned.enumerated() {
-      let run = assigned.run
-      if !state.schedule.contains(run.job) { state.schedule.add(assigned.job, at: moment) }
+    // By their places: a loop over the list itself would keep what was to be changed, and have it copied.
+    for index in state.assigned.indices {
+      let run = state.assigned[index].run
+      if !state.schedule.contains(run.job) { state.schedule.add(state.assigned[index].job, at: moment) }
       guard state.schedule.restart(run.job, at: moment), let job = state.schedule.job(run.job) else { continue }
-      state.assigned.remove(at: index)
+      if index == state.assigned.startIndex { state.assigned.removeFirst() } else { state.assigned.remove(at: index) }
+      // What was taken keeps its memory in a slice.
+      if state.assigned.isEmpty { state.assigned = [] }
       let running = RunningJob(job, run, waitingTime: waitingTime(of: job, state.schedule, moment))
       if let stop = stop(run) { running.stop(stop) }
       return running

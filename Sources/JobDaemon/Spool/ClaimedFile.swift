@@ -86,11 +86,16 @@ struct ClaimedFile: Sendable {
       text.removeLast(ending.count)
       break
     }
-    let shown = text.unicodeScalars.prefix(60).map { scalar in
-      scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || ".-_".unicodeScalars.contains(scalar)
-        ? Character(scalar) : "_"
-    }
+    var shown = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars.prefix(60) { shown.append(isReadable(scalar) ? scalar : "_") }
     return String(shown)
+  }
+
+  private static func isReadable(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", ".", "-", "_": true
+    default: !scalar.isASCII && scalar.properties.isAlphabetic
+    }
   }
 }
 

@@ -94,10 +94,15 @@ struct GuardedRouter {
     tellsBody: Bool = true, handler: @escaping Router.Handler
   ) {
     table.append((method, pattern, right, description))
+    // The page and what watchers ask for may come with items of others.
+    let isPartOfContract = pattern.hasPrefix("/v1/")
     router.on(method, pattern) { [authorize, log] request, parameters in
       switch authorize(right, request) {
       case .refused(let response): return .now(response)
       case .granted(let request):
+        if isPartOfContract, let problem = description.problem(of: request.target.queryItems) {
+          return .now(.failure(400, code: "bad-request", message: problem))
+        }
         let reply = handler(request, parameters)
         switch right {
         case .nothing, .reading, .readingObjects: return reply

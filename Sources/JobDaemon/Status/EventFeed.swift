@@ -15,7 +15,7 @@ import SystemSupport
 final class EventFeed: Sendable {
   /// An answer to a reader that asks for the next event.
   enum Next {
-    case event(StatusEvent, StatusEvent.Kind, number: UInt64)
+    case event(text: [UInt8], number: UInt64)
     /// Nothing until the event of this number.
     case nothing(place: UInt64)
     /// The reader was too slow: events that it has not read are gone.
@@ -70,8 +70,6 @@ final class EventFeed: Sendable {
   private let seen = Mutex(Seen())
   /// Held while it begins or ends to follow, so that both are whole.
   private let observation = Mutex<ContextObservation?>(nil)
-  /// Distinguishes the numbers of this run from those of others.
-  private let epoch = String(UInt32.random(in: .min ... .max), radix: 36)
 
   init(_ daemon: Daemon) {
     self.daemon = daemon
@@ -92,24 +90,22 @@ final class EventFeed: Sendable {
     _ filter: EventFilter, after lastID: String?, checkingEvery checkInterval: Duration = .zero,
     while mayRead: @escaping @Sendable () -> Bool = { true }
   ) -> EventReader {
-    let (place, reason) = state.withLock { state -> (UInt64, String?) in
-      guard let lastID, !lastID.isEmpty else { return (state.ring.next, nil) }
+    let (place, id, reason) = state.withLock { state -> (UInt64, String, String?) in
+      let next = (state.ring.next, state.ring.identifier(of: state.ring.next - 1))
+      guard let lastID, !lastID.isEmpty else { return (next.0, next.1, nil) }
       let parts = lastID.split(separator: "-", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts[0] == epoch, let number = UInt64(parts[1]), number < .max else {
-        return (state.ring.next, "restarted")
+      guard parts.count == 2, parts[0] == state.ring.epoch, let number = UInt64(parts[1]), number < .max else {
+        return (next.0, next.1, "restarted")
       }
       // While nobody reads, nothing is noted.
-      if state.isFollowing, state.ring.has(from: number + 1) { return (number + 1, nil) }
-      return (state.ring.next, "too-old")
+      if state.isFollowing, state.ring.has(from: number + 1) { return (number + 1, lastID, nil) }
+      return (next.0, next.1, "too-old")
     }
-    let greeting = reason.map { [Self.reset($0)] } ?? []
+    let greeting = (reason.map { [Self.reset($0)] } ?? []) + [StatusEvent(kind: .status, data: statusData)]
     return EventReader(
-      self, filter, from: place, greeting: greeting + [StatusEvent(kind: .status, data: statusData)],
-      checkingEvery: checkInterval, while: mayRead)
+      self, filter, from: place, greeting: greeting.flatMap { $0.text(as: id) }, checkingEvery: checkInterval,
+      while: mayRead)
   }
-
-  /// The ID of the event before that of a number, with which a client comes back to this one.
-  func identifier(before number: UInt64) -> String { "\(epoch)-\(number - 1)" }
 
   func add(_ reader: EventReader) {
     let isFirst = state.withLock { state in
@@ -139,8 +135,12 @@ final class EventFeed: Sendable {
     state.withLock { state in
       guard state.ring.has(from: place) else { return .overtaken }
       for number in place..<state.ring.next {
-        let event = state.ring.event(number)
-        if let kind = filter.kind(of: event) { return .event(event, kind, number: number) }
+        let entry = state.ring.entry(number)
+        guard let kind = filter.kind(of: entry.kind, about: entry.subject) else { continue }
+        if kind == entry.kind { return .event(text: entry.text, number: number) }
+        guard let subject = entry.subject else { continue }
+        return .event(
+          text: StatusEvent.removed(subject).text(as: state.ring.identifier(of: number)), number: number)
       }
       return .nothing(place: state.ring.next)
     }
@@ -314,8 +314,6 @@ final class EventFeed: Sendable {
     StatusEvent(kind: .reset, data: JSONValue.object(["reason": .string(reason)]).serializedBytes())
   }
 
-  static func data(ofRemoved id: String) -> [UInt8] { JSONValue.object(["id": .string(id)]).serializedBytes() }
-
   /// The part of the status that events tell.
   private var statusData: [UInt8] {
     let status = daemon.statusReply().json.object ?? [:]
@@ -336,10 +334,7 @@ extension EventFeed.Seen {
 
   /// The events of removed jobs, as far as they were told of before.
   fileprivate mutating func removals(of deleted: [ManagedObjectID]) -> [StatusEvent] {
-    deleted.compactMap { id in
-      guard let subject = names.removeValue(forKey: id) else { return nil }
-      return StatusEvent(kind: .removed, data: EventFeed.data(ofRemoved: subject.id), subject: subject)
-    }
+    deleted.compactMap { names.removeValue(forKey: $0).map(StatusEvent.removed) }
   }
 
   /// The running jobs whose progress is another than at the last look.

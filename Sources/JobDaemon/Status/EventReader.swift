@@ -1,5 +1,4 @@
 import HTTPService
-import JSONText
 import Synchronization
 
 /// A reader of events over HTTP, in the form of server-sent events.
@@ -26,11 +25,11 @@ final class EventReader: HTTPBodySource {
 
   /// - Parameters:
   ///   - place: the number of the event that comes first.
-  ///   - greeting: the events that only this reader gets, before.
+  ///   - greeting: the text of the events that only this reader gets, before.
   ///   - checkInterval: the shortest time between two questions for its right to read.
   ///   - mayRead: asked before a look, and with each beat at the latest; false ends the stream.
   init(
-    _ feed: EventFeed, _ filter: EventFilter, from place: UInt64, greeting: [StatusEvent],
+    _ feed: EventFeed, _ filter: EventFilter, from place: UInt64, greeting: [UInt8],
     checkingEvery checkInterval: Duration, while mayRead: @escaping @Sendable () -> Bool
   ) {
     self.feed = feed
@@ -38,9 +37,7 @@ final class EventReader: HTTPBodySource {
     self.filter = filter
     self.mayRead = mayRead
     // After so many milliseconds a browser comes back.
-    var text = Array("retry: 2000\n\n".utf8)
-    for event in greeting { text += Self.text(of: event, as: event.kind, id: feed.identifier(before: place)) }
-    state = Mutex(State(place: place, rest: text[...]))
+    state = Mutex(State(place: place, rest: (Array("retry: 2000\n\n".utf8) + greeting)[...]))
   }
 
   func begin(_ stream: HTTPStream) {
@@ -81,9 +78,9 @@ final class EventReader: HTTPBodySource {
             if count == 0, state.isBeatDue { state.rest = [UInt8](":\n\n".utf8)[...] }
             state.isBeatDue = false
             if state.rest.isEmpty { return count > 0 ? .bytes(count) : .nothingYet }
-          case .event(let event, let kind, let number):
+          case .event(let text, let number):
             state.place = number + 1
-            state.rest = Self.text(of: event, as: kind, id: feed.identifier(before: number + 1))[...]
+            state.rest = text[...]
           }
         }
         let part = state.rest.prefix(buffer.count - count)
@@ -93,12 +90,5 @@ final class EventReader: HTTPBodySource {
       }
       return .bytes(count)
     }
-  }
-
-  /// An event in the form of the HTML standard, section "Server-sent events".
-  private static func text(of event: StatusEvent, as kind: StatusEvent.Kind, id: String) -> [UInt8] {
-    var data = event.data
-    if kind != event.kind, let subject = event.subject { data = EventFeed.data(ofRemoved: subject.id) }
-    return Array("id: \(id)\nevent: \(kind.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
   }
 }

@@ -1,3 +1,4 @@
+import JSONText
 import Jobs
 
 /// An event of the status interface: something that those who follow it are told.
@@ -27,6 +28,16 @@ struct StatusEvent: Sendable {
   /// A JSON text without line breaks.
   let data: [UInt8]
   var subject: Subject?
+
+  /// The event in the form of the HTML standard, section "Server-sent events".
+  func text(as id: String) -> [UInt8] {
+    Array("id: \(id)\nevent: \(kind.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
+  }
+
+  static func removed(_ subject: Subject) -> StatusEvent {
+    StatusEvent(
+      kind: .removed, data: JSONValue.object(["id": .string(subject.id)]).serializedBytes(), subject: subject)
+  }
 }
 
 /// The jobs that a reader of events follows; every condition is met.
@@ -39,25 +50,34 @@ struct EventFilter: Sendable, Equatable {
   var id: String?
 
   /// The kind of event that an event is for this reader; nil if it is none.
-  func kind(of event: StatusEvent) -> StatusEvent.Kind? {
-    guard let subject = event.subject else {
+  func kind(of kind: StatusEvent.Kind, about subject: StatusEvent.Subject?) -> StatusEvent.Kind? {
+    guard let subject else {
       // Whoever follows one job misses nothing of it while others are left out.
-      return event.kind == .reset && id != nil ? nil : event.kind
+      return kind == .reset && id != nil ? nil : kind
     }
     for (wanted, value) in [(id, subject.id), (type, subject.type), (queue, subject.queue), (batch, subject.batch)] {
       if let wanted, wanted != value { return nil }
     }
-    guard event.kind == .job, !states.isEmpty, let state = subject.state else { return event.kind }
+    guard kind == .job, !states.isEmpty, let state = subject.state else { return kind }
     return states.contains(state) ? .job : .removed
   }
 }
 
 /// The last events, by ascending numbers: bounded in their number and in bytes.
 struct EventRing {
+  /// An event as all readers are sent it, with what their filters ask of it.
+  struct Entry: Sendable {
+    let kind: StatusEvent.Kind
+    let subject: StatusEvent.Subject?
+    let text: [UInt8]
+  }
+
   private static let countLimit = 2_000
   private static let byteLimit = 2 << 20
 
-  private var events: [StatusEvent] = []
+  /// Distinguishes the numbers of this run from those of others.
+  let epoch = String(UInt32.random(in: .min ... .max), radix: 36)
+  private var entries: [Entry] = []
   /// The index of the oldest that is kept.
   private var start = 0
   private var bytes = 0
@@ -65,25 +85,26 @@ struct EventRing {
   private(set) var next: UInt64 = 1
 
   /// The number of the oldest event.
-  private var first: UInt64 { next - UInt64(events.count - start) }
+  private var first: UInt64 { next - UInt64(entries.count - start) }
 
   mutating func append(_ event: StatusEvent) {
-    events.append(event)
-    bytes += event.data.count
+    let entry = Entry(kind: event.kind, subject: event.subject, text: event.text(as: identifier(of: next)))
+    entries.append(entry)
+    bytes += entry.text.count
     next += 1
-    while events.count - start > Self.countLimit || bytes > Self.byteLimit {
-      bytes -= events[start].data.count
+    while entries.count - start > Self.countLimit || bytes > Self.byteLimit {
+      bytes -= entries[start].text.count
       start += 1
     }
     if start > Self.countLimit {
-      events.removeFirst(start)
+      entries.removeFirst(start)
       start = 0
     }
   }
 
   /// Forgets all events, and that there were none since: whoever knows only these has missed some.
   mutating func forget() {
-    events = []
+    entries = []
     (start, bytes) = (0, 0)
     next += 1
   }
@@ -91,5 +112,8 @@ struct EventRing {
   /// True if all events from a number on are there.
   func has(from number: UInt64) -> Bool { number >= first && number <= next }
 
-  func event(_ number: UInt64) -> StatusEvent { events[start + Int(number - first)] }
+  func entry(_ number: UInt64) -> Entry { entries[start + Int(number - first)] }
+
+  /// The ID by which a client tells that it has received the event of a number.
+  func identifier(of number: UInt64) -> String { "\(epoch)-\(number)" }
 }

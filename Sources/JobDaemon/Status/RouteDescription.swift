@@ -1,5 +1,7 @@
+import HTTPService
 import JSONText
 import StatusReplies
+import SystemSupport
 
 /// The words and schemas of a route for clients: the one source of the document at `/v1/openapi.json`.
 struct RouteDescription: Sendable {
@@ -11,9 +13,11 @@ struct RouteDescription: Sendable {
     var isRequired = false
     /// True if the item's own name is not sent, but those of the properties of its schema.
     var isExploded = false
+    /// True if a request may have it several times.
+    var isRepeatable = false
 
-    static func text(_ name: String, _ summary: String) -> Parameter {
-      Parameter(name: name, summary: summary, schema: ["type": "string"])
+    static func text(_ name: String, _ summary: String, isRepeatable: Bool = false) -> Parameter {
+      Parameter(name: name, summary: summary, schema: ["type": "string"], isRepeatable: isRepeatable)
     }
 
     static func choice(_ name: String, of names: [String], _ summary: String) -> Parameter {
@@ -39,6 +43,13 @@ struct RouteDescription: Sendable {
         "additionalProperties": false,
       ]
       return Parameter(name: name, summary: summary, schema: schema, isExploded: true)
+    }
+
+    /// Its name as clients write it.
+    fileprivate var form: String { isExploded ? "\(name).NAME" : name }
+
+    fileprivate func takes(_ item: String) -> Bool {
+      isExploded ? item.hasPrefix("\(name).") && item.utf8.count > name.utf8.count + 1 : item == name
     }
   }
 
@@ -104,5 +115,22 @@ struct RouteDescription: Sendable {
     self.headers = headers
     self.body = body
     self.refusals = refusals
+  }
+  /// The problem of a query with an item that the route does not know, or that comes twice; nil if there is none.
+  ///
+  /// The reply to a misspelt condition would be that to a request without it.
+  func problem(of query: [HTTPTarget.QueryItem]) -> String? {
+    var seen: Set<String> = []
+    for item in query {
+      guard let parameter = self.query.first(where: { $0.takes(item.name) }) else {
+        let known = self.query.map(\.form).joined(separator: ", ")
+        return "there is no query item \"\(displayName(item.name))\" here"
+          + (known.isEmpty ? ", nor any other" : "; there are \(known)")
+      }
+      if !seen.insert(item.name).inserted, !parameter.isRepeatable {
+        return "the query item \"\(displayName(item.name))\" comes more than once"
+      }
+    }
+    return nil
   }
 }

@@ -14,7 +14,9 @@ extension StatusService {
         .text("text/csv"),
         query: [
           .text("predicate", "Only objects that meet it"),
-          .text("sort", "Paths to attributes, with commas between; a minus before one has the largest first"),
+          .text(
+            "sort", "Paths to attributes, with commas between; a minus before one has the largest first",
+            isRepeatable: true),
           .integer("limit", in: 1...(.max), "At most so many objects; of a JSON list 1000"),
           .text("cursor", "Where to go on: next of an earlier reply"),
           .choice("count", of: ["true", "false"], "Whether to count the objects that meet the predicate"),
@@ -41,7 +43,8 @@ extension StatusService {
 
   /// The query items that say what of an object is shown.
   private static let showing: [RouteDescription.Parameter] = [
-    .text("expand", "Relationships whose objects are shown with their values, with commas between"),
+    .text(
+      "expand", "Relationships whose objects are shown with their values, with commas between", isRepeatable: true),
     .integer("related", in: 0...Int64(ObjectQuery.relatedLimit), "The most objects of a to-many relationship"),
     .integer("inline", in: 0...Int64(ObjectQuery.inlineLimit), "Binary values of up to so many bytes are in the reply"),
   ]

@@ -15,6 +15,8 @@ struct FlushState {
     case waiting
     /// A flush is under way; another one follows at once if it was requested meanwhile.
     case flushing(again: Bool)
+    /// Jobs that somebody waits for are gathered, as long as the flush before took; the timer is armed for the next.
+    case gathering
     /// The disk is full or the store is busy; the timer is armed for the next attempt.
     case retrying
     /// The store failed; nothing is flushed any more.
@@ -51,6 +53,8 @@ struct FlushState {
   private(set) var phase = Phase.idle
   private(set) var statistics = FlushStatistics()
   private var configuration: Configuration.Writer
+  /// True if somebody waits for every job, such as the lead of a fleet.
+  private let everyJobIsAwaited: Bool
   /// Finished jobs whose changes are in the writer.
   private var merged: [FinishedJob] = []
   /// When the oldest unflushed change was merged.
@@ -62,6 +66,8 @@ struct FlushState {
   private var waitingForDurable: [Waiter] = []
   /// True once nothing may wait for room or for the disk any more.
   private var isEnding = false
+  /// True if what asked for another flush does not wait until jobs are gathered.
+  private var isPressing = false
   private var batch = Batch()
 
   /// The jobs and the waits that one flush is for.
@@ -74,7 +80,16 @@ struct FlushState {
     var durable: [Waiter] = []
   }
 
-  init(configuration: Configuration.Writer) { self.configuration = configuration }
+  /// The longest time for which jobs are gathered between two flushes: the lead hands out no more than a host has lately
+  /// ended in four times as long.
+  private static let longestGathering = Duration.milliseconds(50)
+
+  /// - Parameter everyJobIsAwaited: true if somebody waits for every job, and not for one flush each: of two flushes in a
+  ///   row the second waits as long as the first took, so that it has more jobs, and the store half of its time.
+  init(configuration: Configuration.Writer, everyJobIsAwaited: Bool = false) {
+    self.configuration = configuration
+    self.everyJobIsAwaited = everyJobIsAwaited
+  }
 
   // MARK: Requests
 
@@ -96,7 +111,9 @@ struct FlushState {
     merged += finished
     if size.objects == 0 && merged.isEmpty { return [] }
     if oldest == nil { oldest = now }
-    if isAwaited || isAboveHighWater(size) { return request() }
+    if isAboveHighWater(size) { return request() }
+    if everyJobIsAwaited { return requestSoon() }
+    if isAwaited { return request() }
     return phase == .idle ? wait() : []
   }
 
@@ -112,19 +129,36 @@ struct FlushState {
   /// Starts a flush, or asks for another one after the one under way.
   mutating func request() -> [Action] {
     switch phase {
-    case .idle, .waiting, .retrying:
+    case .idle, .waiting, .gathering, .retrying:
       phase = .flushing(again: false)
       return [.disarm, .startFlush]
     case .flushing:
       // Even if this one finds the disk full: should there be room, nothing else would start the next one.
       phase = .flushing(again: true)
+      isPressing = true
       return []
     case .failed: return []
     }
   }
 
+  /// Starts a flush, unless jobs are gathered for one.
+  private mutating func requestSoon() -> [Action] {
+    switch phase {
+    case .idle, .waiting, .retrying: return request()
+    case .flushing:
+      phase = .flushing(again: true)
+      return []
+    case .gathering, .failed: return []
+    }
+  }
+
   /// Starts the flush that the timer was armed for.
-  mutating func timerFired() -> [Action] { phase == .waiting || phase == .retrying ? request() : [] }
+  mutating func timerFired() -> [Action] {
+    switch phase {
+    case .waiting, .gathering, .retrying: request()
+    case .idle, .flushing, .failed: []
+    }
+  }
 
   /// True if more may be merged.
   func hasRoom(_ size: Size) -> Bool {
@@ -162,6 +196,7 @@ struct FlushState {
   /// - Parameter size: the size of everything unflushed.
   mutating func begin(_ size: Size = (0, 0), at now: ContinuousClock.Instant) {
     phase = .flushing(again: false)
+    isPressing = false
     batch = Batch(
       start: now, size: size, oldest: oldest, jobs: merged, flush: waitingForFlush, durable: waitingForDurable)
     (merged, waitingForFlush, waitingForDurable) = ([], [], [])
@@ -170,10 +205,11 @@ struct FlushState {
 
   /// Notes that the flush has succeeded.
   mutating func succeed(at now: ContinuousClock.Instant) -> [Action] {
+    let duration = now - batch.start
     statistics.flushes += 1
-    statistics.lastDuration = now - batch.start
+    statistics.lastDuration = duration
     statistics.lastAge = batch.oldest.map { now - $0 }
-    statistics.durations.add((now - batch.start) / .seconds(1))
+    statistics.durations.add(duration / .seconds(1))
     statistics.sizes.add(Double(batch.size.objects))
     statistics.bytes += batch.size.bytes
     statistics.lastError = nil
@@ -185,6 +221,10 @@ struct FlushState {
     waitingForRoom = []
     batch = Batch()
     if phase == .flushing(again: true) {
+      if everyJobIsAwaited, !isPressing {
+        phase = .gathering
+        return [.arm(after: min(duration, Self.longestGathering))] + actions
+      }
       phase = .flushing(again: false)
       return actions + [.startFlush]
     }

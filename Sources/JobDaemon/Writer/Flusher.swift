@@ -11,7 +11,6 @@ import SystemSupport
 final class Flusher: Sendable {
   private let writer: ManagedObjectContext
   private let waiters: ReleaseWaiters
-  private let isAwaited: Bool
   private let events: DaemonEvents
   private let queue: DispatchQueue
   private let timer: OneShotTimer
@@ -19,18 +18,17 @@ final class Flusher: Sendable {
 
   /// - Parameters:
   ///   - waiters: those that wait for jobs; an awaited job is flushed at once.
-  ///   - isAwaited: true if somebody waits for every job, such as the lead of a fleet.
+  ///   - everyJobIsAwaited: true if somebody waits for every job, such as the lead of a fleet.
   init(
     writer: ManagedObjectContext, configuration: Configuration.Writer, waiters: ReleaseWaiters,
-    isAwaited: Bool = false, events: DaemonEvents
+    everyJobIsAwaited: Bool = false, events: DaemonEvents
   ) {
-    self.isAwaited = isAwaited
     self.writer = writer
     self.waiters = waiters
     self.events = events
     queue = DispatchQueue(label: "flusher")
     timer = OneShotTimer(queue: queue)
-    state = Mutex(FlushState(configuration: configuration))
+    state = Mutex(FlushState(configuration: configuration, everyJobIsAwaited: everyJobIsAwaited))
   }
 
   var statistics: FlushStatistics {
@@ -49,7 +47,7 @@ final class Flusher: Sendable {
   /// Notes that changes were merged into the writer, and starts a flush or arms the timer.
   func noteMerged(finished: [FinishedJob]) {
     let size = writer.pending.size
-    let isAwaited = isAwaited || waiters.contains(finished.lazy.map(\.objectID))
+    let isAwaited = waiters.contains(finished.lazy.map(\.objectID))
     apply { $0.noteMerged(finished, size: size, isAwaited: isAwaited, at: .now) }
   }
 

@@ -3,20 +3,6 @@ import Dispatch
 import SQLGeneration
 package import StoreInterface
 
-/// A statement with the values of its parameters.
-package struct Request: Sendable {
-  let sql: String
-  let parameters: Parameters
-  /// True if it stays prepared for its next use; a prepared FETCH would remember the columns of another cursor.
-  let isKept: Bool
-
-  package init(_ sql: String, _ parameters: Parameters = Parameters(), isKept: Bool = true) {
-    self.sql = sql
-    self.parameters = parameters
-    self.isKept = isKept
-  }
-}
-
 /// A connection to the database, with its prepared statements.
 package final class Connection: @unchecked Sendable {
   // @unchecked: one thread uses it at a time: a writer under the store's lock, a reader while it is out of the pool.
@@ -62,7 +48,7 @@ package final class Connection: @unchecked Sendable {
   package var isUsable: Bool { link.isOpen }
 
   /// Statements such as BEGIN that go ahead of the next ones, without a wait of their own.
-  private var due: [String] = []
+  private var due: [Request] = []
 
   /// True if a transaction is open, or has failed and is to be undone.
   var isInTransaction: Bool { !due.isEmpty || link.isInTransaction }
@@ -88,14 +74,15 @@ package final class Connection: @unchecked Sendable {
     var ahead = takeDue()
     var requests = requests
     if let setting = settings.target.transactionSettings {
-      requests = requests.map { Request($0.sql, $0.parameters, isKept: false) }
-      if !link.isInTransaction { ahead.insert(setting, at: min(1, ahead.count)) }
+      if !link.isInTransaction { ahead.insert(Request(setting), at: min(1, ahead.count)) }
+      ahead = ahead.map(\.once)
+      requests = requests.map(\.once)
     }
     if ahead.isEmpty { return try sendTogether(requests) }
-    return Array(try sendTogether(ahead.map { Request($0, isKept: false) } + requests).dropFirst(ahead.count))
+    return Array(try sendTogether(ahead + requests).dropFirst(ahead.count))
   }
 
-  private func takeDue() -> [String] {
+  private func takeDue() -> [Request] {
     defer { due = [] }
     return due
   }
@@ -204,7 +191,7 @@ package final class Connection: @unchecked Sendable {
   }
 
   private func error(of result: OpaquePointer, _ sql: String?) -> StoreError {
-    ServerFailure.error(of: result, place: place, constraints: settings.constraints, sql: sql)
+    ServerFailure.error(of: result, place: place, role: link.role, constraints: settings.constraints, sql: sql)
   }
 
   /// Gives the prepared statements up, also because their tables have changed.
@@ -229,9 +216,10 @@ extension Connection {
   /// Runs statements without parameters, such as BEGIN; answers how the last one was executed.
   @discardableResult
   package func control(_ sql: String) throws(StoreError) -> String {
+    if due.contains(where: { $0.parameters.count > 0 }) { try sendDue() }
     let handle = try link.handle()
     link.restartClock()
-    let sql = withSettings((takeDue() + [sql]).joined(separator: "; "))
+    let sql = withSettings((takeDue().map(\.sql) + [sql]).joined(separator: "; "))
     guard PQsendQuery(handle, sql) == 1 else { throw link.fail() }
     try link.flush()
     return try finish(sql)
@@ -260,8 +248,13 @@ extension Connection {
     return command
   }
 
-  /// Sends a statement that has no answer of interest ahead of the next one.
-  func sendLater(_ sql: String) { due.append(sql) }
+  /// Sends a statement that has no answer of interest ahead of the next one, which fails if it does.
+  func sendLater(_ sql: String) { sendLater(Request(sql, isKept: false)) }
+
+  func sendLater(_ request: Request) { due.append(request) }
+
+  /// Sends what is to go ahead of the next statement, and waits for it.
+  func sendDue() throws(StoreError) { if !due.isEmpty { try pipeline([]) } }
 
   /// Begins a transaction that writes, with its first statement.
   func begin() { sendLater(beginSQL) }
@@ -270,11 +263,13 @@ extension Connection {
 
   /// Commits the open transaction.
   ///
+  /// - Parameter last: statements of the transaction that go with the commit; if one fails there is none.
   /// - Throws: ``StoreError/Code/inputOutput`` if the answer is lost, so that nobody knows the outcome.
-  func commit() throws(StoreError) {
-    if isEnclosed { return _ = try control("RELEASE part") }
-    let answer: String
-    do throws(StoreError) { answer = try control("COMMIT") } catch {
+  func commit(after last: [Request] = []) throws(StoreError) {
+    let end = Request(isEnclosed ? "RELEASE part" : "COMMIT", isKept: false)
+    if isEnclosed { return _ = try pipeline(last + [end]) }
+    let answer: String?
+    do throws(StoreError) { answer = try pipeline(last + [end]).last?.command } catch {
       if isUsable { throw error }
       throw StoreError(
         .inputOutput,
@@ -289,7 +284,7 @@ extension Connection {
   /// Undoes the open transaction, if any; where that fails the connection is closed, which undoes it, too.
   package func rollBack() {
     // One that the server has not heard of ends here.
-    if takeDue().contains(beginSQL) { return }
+    if takeDue().contains(where: { $0.sql == beginSQL }) { return }
     guard isUsable, link.isInTransaction else { return }
     do throws(StoreError) { try control(isEnclosed ? "ROLLBACK TO part; RELEASE part" : "ROLLBACK") } catch { close() }
   }
@@ -367,7 +362,7 @@ extension Connection {
   func copy(
     _ sql: String, _ body: (inout CopyWriter) throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
-    if !due.isEmpty { try control("") }
+    try sendDue()
     let start = started()
     let handle = try link.handle()
     link.restartClock()

@@ -6,10 +6,11 @@ enum ServerFailure {
   /// The error that a result tells of.
   ///
   /// - Parameters:
+  ///   - role: that of the connection.
   ///   - constraints: the uniqueness constraints by the names of their indexes.
   ///   - sql: the statement, for developers.
   static func error(
-    of result: OpaquePointer, place: String, constraints: [String: UniqueConstraint], sql: String?
+    of result: OpaquePointer, place: String, role: String, constraints: [String: UniqueConstraint], sql: String?
   ) -> StoreError {
     let state = text(postgres_error_state(result)) ?? ""
     let primary = text(postgres_error_text(result)) ?? ""
@@ -22,7 +23,7 @@ enum ServerFailure {
         StoreError.Code(rawValue: primary), "a demand of \(primary) was not met: nothing was written", path: place,
         detail: detail)
     }
-    let (code, message) = meaning(of: state)
+    let (code, message) = meaning(of: state, role: role)
     return StoreError(code, message, path: place, detail: detail)
   }
 
@@ -30,7 +31,7 @@ enum ServerFailure {
   static let demandState = "BF000"
 
   /// The code and the message for people of an SQLSTATE; its first two characters are the class.
-  private static func meaning(of state: String) -> (StoreError.Code, String) {
+  private static func meaning(of state: String, role: String) -> (StoreError.Code, String) {
     switch state {
     case "23505":
       return (.constraint, "another row has the primary key of a new one; was it written by another program?")
@@ -46,13 +47,14 @@ enum ServerFailure {
       return (.constraint, "a number is too large for its column, or a table has no primary keys left")
     case "25006":
       return (
-        .readOnly, "the server takes no changes; it is a standby, or the database or the role is set to read only"
+        .readOnly,
+        "the server takes no changes; it is a standby, or the database or the role \(role) is set to read only"
       )
     case "42501":
       return (
         .readOnly,
-        "the role lacks a right to the tables of the store, or to make their schema in the database; the owner of these can "
-          + "grant it by GRANT"
+        "the role \(role) lacks a right to the tables of the store, or to make their schema in the database; the owner of "
+          + "these can grant it by GRANT"
       )
     case "58030":
       return (.inputOutput, "the server could not read or write its files; look at its log and its disk")
@@ -87,8 +89,10 @@ enum ServerFailure {
 
   /// The error of a connection that could not be made.
   ///
-  /// - Parameter message: libpq's, in its verbose form, which has SQLSTATE codes; it never quotes passwords.
-  static func connecting(_ message: String, place: String) -> StoreError {
+  /// - Parameters:
+  ///   - message: libpq's, in its verbose form, which has SQLSTATE codes; it never quotes passwords.
+  ///   - role: the one that it was to be made for.
+  static func connecting(_ message: String, place: String, role: String) -> StoreError {
     let lines = message.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }
     let text = lines.joined(separator: "; ")
     func make(_ code: StoreError.Code, _ advice: String) -> StoreError {
@@ -97,17 +101,18 @@ enum ServerFailure {
     if text.contains(" 28P01: ") || text.contains("no password supplied") {
       return make(
         .cannotOpen,
-        "the server refuses the password; write a line host:port:database:user:password into the password file, with "
+        "the server refuses the password of the role \(role); write a line host:port:database:user:password into the password file, with "
           + "mode 0600")
     }
     if text.contains(" 28000: ") {
-      return make(.cannotOpen, "the server does not let this role in; see its pg_hba.conf, and whether the role exists")
+      return make(
+        .cannotOpen, "the server does not let the role \(role) in; see its pg_hba.conf, and whether the role exists")
     }
     if text.contains(" 3D000: ") {
       return make(.cannotOpen, "there is no such database on the server; make it by createdb")
     }
     if text.contains(" 42501: ") {
-      return make(.cannotOpen, "the role may not connect to the database; its owner can GRANT CONNECT")
+      return make(.cannotOpen, "the role \(role) may not connect to the database; its owner can GRANT CONNECT")
     }
     if text.contains("unsupported startup parameter") {
       return make(

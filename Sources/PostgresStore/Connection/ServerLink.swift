@@ -42,6 +42,9 @@ final class ServerLink {
 
   deinit { close() }
 
+  /// The role that the server knows the link by; empty once it is broken.
+  var role: String { open.flatMap { PQuser($0) }.map { String(cString: $0) } ?? "" }
+
   /// True as long as the link can be used.
   var isOpen: Bool { open != nil }
 
@@ -107,7 +110,7 @@ final class ServerLink {
     var state = PGRES_POLLING_WRITING
     while state != PGRES_POLLING_OK {
       if state == PGRES_POLLING_FAILED {
-        throw ServerFailure.connecting(String(cString: PQerrorMessage(handle)), place: place)
+        throw ServerFailure.connecting(String(cString: PQerrorMessage(handle)), place: place, role: role)
       }
       try awaitConnecting(handle, Int16(state == PGRES_POLLING_WRITING ? POLLOUT : POLLIN))
       state = PQconnectPoll(handle)

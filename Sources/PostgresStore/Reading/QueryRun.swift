@@ -137,7 +137,7 @@ struct QueryRun {
       result = try connection.pipeline([fetch])[0]
     }
     // If something was thrown it stays open as long as the transaction, which is about to end.
-    try connection.control("CLOSE \(cursor)")
+    connection.sendLater("CLOSE \(cursor)")
   }
 }
 

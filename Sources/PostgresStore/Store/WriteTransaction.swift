@@ -22,6 +22,8 @@ final class WriteTransaction: StoreTransaction {
     let result: Result
     do {
       try save.begin()
+      // Its steps go back to savepoints, which one that is not let pass does not have.
+      try save.connection.sendDue()
       result = try body(self)
     } catch {
       save.undo()

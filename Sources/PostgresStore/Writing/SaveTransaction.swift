@@ -60,21 +60,23 @@ struct SaveTransaction {
   func begin() throws(StoreError) {
     guard let companion else { return connection.begin() }
     try connection.rename(companion.sessionName)
-    try connection.pipeline([Request("BEGIN")] + companion.opening())
+    let opening = try companion.opening()
+    connection.begin()
+    for request in opening { connection.sendLater(request) }
   }
 
   func undo() { connection.rollBack() }
 
   mutating func commit() throws(StoreError) {
+    let closing: [Request]
     do throws(StoreError) {
       try history.flush()
-      let closing = try companion?.closing(written) ?? []
-      if !closing.isEmpty { try connection.pipeline(closing) }
+      closing = try companion?.closing(written) ?? []
     } catch {
       undo()
       throw error
     }
-    do throws(StoreError) { try connection.commit() } catch {
+    do throws(StoreError) { try connection.commit(after: closing) } catch {
       undo()
       guard error.code == .inputOutput, let companion else { throw error }
       guard try companion.isWritten(error) else {

@@ -69,7 +69,7 @@ struct Writes {
   /// True if a change may give up a unique value that another one takes.
   func mayMoveUniqueValues(_ plan: WritingPlan) -> Bool {
     if deletes.isEmpty && updates.isEmpty { return false }
-    return updates.contains { plan.writer($0.entityIndex).hasUniqueValues }
+    return updates.contains { plan.writer($0.entityIndex).hasUniqueValues(in: $0.slots) }
       || inserts.contains { plan.writer($0.entityIndex).hasUniqueValues }
   }
 

@@ -65,6 +65,7 @@ final class EntityWriter: Sendable {
 
   private var quotedTable: String { SchemaName.quoted(table.name) }
   var hasUniqueValues: Bool { !uniqueColumns.isEmpty }
+  func hasUniqueValues(in slots: [Int]) -> Bool { fields(of: slots).contains { uniqueColumns.contains($0.column) } }
   var tellsEntity: Bool { table.tellsEntity }
 
   func fields(of slots: [Int]) -> [StoredField] { slots.compactMap { fieldOfSlot[$0].map { fields[$0] } } }

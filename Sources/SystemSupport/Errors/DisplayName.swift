@@ -4,6 +4,7 @@
 /// text), line separators, backslashes, quotation marks and bytes that aren't UTF-8 become `\n`, `\t`, `\\`, `\"`,
 /// `\xHH` per byte or `\u{H}`, so that no two names look the same.
 package func displayName(_ bytes: some Collection<UInt8>) -> String {
+  if bytes.allSatisfy(isPlain) { return String(decoding: bytes, as: UTF8.self) }
   var result = ""
   var rest = Array(bytes)[...]
   while let first = rest.first {
@@ -22,7 +23,12 @@ package func displayName(_ bytes: some Collection<UInt8>) -> String {
 
 /// Makes text that came from outside safe to print on one line of a log or terminal.
 package func displayName(_ text: String) -> String {
-  text.unicodeScalars.reduce(into: "") { $0 += escaped($1) }
+  text.utf8.allSatisfy(isPlain) ? text : text.unicodeScalars.reduce(into: "") { $0 += escaped($1) }
+}
+
+/// True if a byte is a character of its own that stays as it is, as those of most names do.
+private func isPlain(_ byte: UInt8) -> Bool {
+  0x20..<0x7f ~= byte && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\"")
 }
 
 /// Makes a message safe to print on one line of a log or terminal; unlike a name it keeps quotation marks and backslashes.

@@ -1,0 +1,16 @@
+/// A statement with the values of its parameters.
+package struct Request: Sendable {
+  let sql: String
+  let parameters: Parameters
+  /// True if it stays prepared for its next use; a prepared FETCH would remember the columns of another cursor.
+  let isKept: Bool
+
+  package init(_ sql: String, _ parameters: Parameters = Parameters(), isKept: Bool = true) {
+    self.sql = sql
+    self.parameters = parameters
+    self.isKept = isKept
+  }
+
+  /// The same, not to be prepared.
+  var once: Request { Request(sql, parameters, isKept: false) }
+}
