@@ -73,7 +73,7 @@ struct ConnectionTests {
     let error = #expect(throws: StoreError.self) { try connection.pipeline([insert(9000), insert(1), insert(9001)]) }
     #expect(error?.code == .constraint)
     #expect(try connection.query("SELECT count(*) FROM t").integer(0, 0) == 5000)
-    #expect(!connection.isInTransaction)
+    #expect(!connection.link.isInTransaction)
   }
 
   @Test("does not lock up when much is sent while much is answered")
@@ -139,10 +139,10 @@ struct ConnectionTests {
     let connection = try connect()
     try connection.control("BEGIN")
     #expect(throws: StoreError.self) { try connection.query("SELECT 1/0") }
-    #expect(connection.isInTransaction)
+    #expect(connection.link.isInTransaction)
     let error = #expect(throws: StoreError.self) { try connection.commit() }
     #expect(error?.code == .busy)
-    #expect(!connection.isInTransaction)
+    #expect(!connection.link.isInTransaction)
   }
 
   @Test("ends a statement that takes too long, and one whose task is cancelled")

@@ -22,7 +22,7 @@ package final class Connection: @unchecked Sendable {
     let types: [UInt32]
   }
 
-  private let link: ServerLink
+  let link: ServerLink
   private let settings: Settings
   /// The name by which the server's other sessions know it.
   private var name: String
@@ -49,9 +49,10 @@ package final class Connection: @unchecked Sendable {
 
   /// Statements such as BEGIN that go ahead of the next ones, without a wait of their own.
   private var due: [Request] = []
-
-  /// True if a transaction is open, or has failed and is to be undone.
-  var isInTransaction: Bool { !due.isEmpty || link.isInTransaction }
+  /// True while the answer to the end of a transaction that only reads was not taken.
+  var isEndUnanswered = false
+  /// True once a pipeline was answered, since ``beginReading()``.
+  var hasAnswered = false
 
   package func close() { link.close() }
 
@@ -71,6 +72,7 @@ package final class Connection: @unchecked Sendable {
   /// - Throws: the error of the first statement that failed; those behind it did not run.
   @discardableResult
   package func pipeline(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
+    try takeUnansweredEnd()
     var ahead = takeDue()
     var requests = requests
     if let setting = settings.target.transactionSettings {
@@ -78,16 +80,16 @@ package final class Connection: @unchecked Sendable {
       ahead = ahead.map(\.once)
       requests = requests.map(\.once)
     }
-    if ahead.isEmpty { return try sendTogether(requests) }
-    return Array(try sendTogether(ahead + requests).dropFirst(ahead.count))
+    return Array(try sendTogether(ahead + requests, unlogged: ahead.count).dropFirst(ahead.count))
   }
 
-  private func takeDue() -> [Request] {
+  func takeDue() -> [Request] {
     defer { due = [] }
     return due
   }
 
-  private func sendTogether(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
+  /// - Parameter unlogged: the number of requests at the front that are no statements of anybody's.
+  private func sendTogether(_ requests: [Request], unlogged: Int) throws(StoreError) -> [QueryResult] {
     if prepared.count > Self.preparedLimit { try dropPrepared() }
     let start = started()
     let handle = try link.handle()
@@ -114,8 +116,9 @@ package final class Connection: @unchecked Sendable {
       for key in made { prepared[key] = nil }
       throw failure
     }
+    hasAnswered = true
     if settings.statementLog != nil {
-      for (request, result) in zip(requests, results) {
+      for (request, result) in zip(requests, results).dropFirst(unlogged) {
         log(request.sql, since: start, rowCount: max(result.rowCount, result.changedRowCount))
       }
     }
@@ -216,6 +219,7 @@ extension Connection {
   /// Runs statements without parameters, such as BEGIN; answers how the last one was executed.
   @discardableResult
   package func control(_ sql: String) throws(StoreError) -> String {
+    try takeUnansweredEnd()
     if due.contains(where: { $0.parameters.count > 0 }) { try sendDue() }
     let handle = try link.handle()
     link.restartClock()
@@ -234,7 +238,8 @@ extension Connection {
   }
 
   /// Reads the results of a simple statement to the end.
-  private func finish(_ sql: String) throws(StoreError) -> String {
+  @discardableResult
+  func finish(_ sql: String) throws(StoreError) -> String {
     var command = ""
     var failure: StoreError?
     while let handle = try link.nextResult() {
@@ -255,63 +260,6 @@ extension Connection {
 
   /// Sends what is to go ahead of the next statement, and waits for it.
   func sendDue() throws(StoreError) { if !due.isEmpty { try pipeline([]) } }
-
-  /// Begins a transaction that writes, with its first statement.
-  func begin() { sendLater(beginSQL) }
-
-  private var beginSQL: String { isEnclosed ? "SAVEPOINT part" : "BEGIN" }
-
-  /// Commits the open transaction.
-  ///
-  /// - Parameter last: statements of the transaction that go with the commit; if one fails there is none.
-  /// - Throws: ``StoreError/Code/inputOutput`` if the answer is lost, so that nobody knows the outcome.
-  func commit(after last: [Request] = []) throws(StoreError) {
-    let end = Request(isEnclosed ? "RELEASE part" : "COMMIT", isKept: false)
-    if isEnclosed { return _ = try pipeline(last + [end]) }
-    let answer: String?
-    do throws(StoreError) { answer = try pipeline(last + [end]).last?.command } catch {
-      if isUsable { throw error }
-      throw StoreError(
-        .inputOutput,
-        "the connection to the database broke during a commit: whether it was written is unknown until it is read again",
-        path: place, detail: error.detail)
-    }
-    guard answer == "COMMIT" else {
-      throw StoreError(.busy, "the server has undone the transaction: nothing was written; try again", path: place)
-    }
-  }
-
-  /// Undoes the open transaction, if any; where that fails the connection is closed, which undoes it, too.
-  package func rollBack() {
-    // One that the server has not heard of ends here.
-    if takeDue().contains(where: { $0.sql == beginSQL }) { return }
-    guard isUsable, link.isInTransaction else { return }
-    do throws(StoreError) { try control(isEnclosed ? "ROLLBACK TO part; RELEASE part" : "ROLLBACK") } catch { close() }
-  }
-
-  /// Runs a body in a transaction; undoes it if the body or the commit fails.
-  package func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    do throws(StoreError) {
-      begin()
-      let result = try body()
-      try commit()
-      return result
-    } catch {
-      rollBack()
-      throw error
-    }
-  }
-
-  /// Runs a transaction that may take as long as it needs, such as one that builds tables anew.
-  func patientTransaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    let wasPatient = link.isPatient
-    link.isPatient = true
-    defer { link.isPatient = wasPatient }
-    try transaction { () throws(StoreError) in
-      try control("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
-      try body()
-    }
-  }
 
   /// Runs statements that, if they are to, end with a `CancellationError` when the task that runs them is cancelled.
   func endingEarly<Result>(_ isCancellable: Bool, _ body: () throws -> Result) throws -> Result {
@@ -362,6 +310,7 @@ extension Connection {
   func copy(
     _ sql: String, _ body: (inout CopyWriter) throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
+    try takeUnansweredEnd()
     try sendDue()
     let start = started()
     let handle = try link.handle()
