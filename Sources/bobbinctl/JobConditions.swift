@@ -48,6 +48,8 @@ struct JobConditions {
       arguments.addProblem("--argument takes KEY=VALUE, not \"\(text)\"")
       return nil
     }
+    let names = self.arguments.map(\.name)
+    if Set(names).count < names.count { arguments.addProblem("--argument takes each KEY once") }
   }
 
   /// The query of a list.

@@ -124,7 +124,8 @@ struct OpenAPIDocument {
       "name": .string(parameter.name), "in": place, "required": .bool(parameter.isRequired),
       "description": .string(parameter.summary), "schema": parameter.schema,
     ]
-    if parameter.isExploded { (object["style"], object["explode"]) = ("form", true) }
+    if parameter.isRepeatable { object["schema"] = ["type": "array", "items": parameter.schema] }
+    if parameter.isExploded || parameter.isRepeatable { (object["style"], object["explode"]) = ("form", true) }
     return .object(object)
   }
 

@@ -13,9 +13,9 @@ struct FlushState {
     case idle
     /// Something is unflushed, and the timer is armed for the flush interval.
     case waiting
-    /// A flush is under way; another one follows at once if it was requested meanwhile.
+    /// A flush is under way; another one follows if it was requested meanwhile, at once or after a gathering.
     case flushing(again: Bool)
-    /// Jobs that somebody waits for are gathered, as long as the flush before took; the timer is armed for the next.
+    /// Jobs are gathered, as long as the flush before took; the timer is armed for the next one.
     case gathering
     /// The disk is full or the store is busy; the timer is armed for the next attempt.
     case retrying
@@ -80,8 +80,8 @@ struct FlushState {
     var durable: [Waiter] = []
   }
 
-  /// The longest time for which jobs are gathered between two flushes: the lead hands out no more than a host has lately
-  /// ended in four times as long.
+  /// The longest time for which jobs are gathered between two flushes: the lead hands out about as many as a host has
+  /// ended in 200 ms, for which the gathering and the flushes around it have to do.
   private static let longestGathering = Duration.milliseconds(50)
 
   /// - Parameter everyJobIsAwaited: true if somebody waits for every job, and not for one flush each: of two flushes in a
@@ -106,14 +106,14 @@ struct FlushState {
   ///   - size: the size of everything unflushed.
   ///   - isAwaited: true if something waits for one of the jobs.
   mutating func noteMerged(
-    _ finished: [FinishedJob], size: Size, isAwaited: Bool, at now: ContinuousClock.Instant
+    _ finished: [FinishedJob], size: Size, isAwaited: @autoclosure () -> Bool, at now: ContinuousClock.Instant
   ) -> [Action] {
     merged += finished
     if size.objects == 0 && merged.isEmpty { return [] }
     if oldest == nil { oldest = now }
     if isAboveHighWater(size) { return request() }
     if everyJobIsAwaited { return requestSoon() }
-    if isAwaited { return request() }
+    if isAwaited() { return request() }
     return phase == .idle ? wait() : []
   }
 

@@ -17,7 +17,7 @@ final class Flusher: Sendable {
   private let state: Mutex<FlushState>
 
   /// - Parameters:
-  ///   - waiters: those that wait for jobs; an awaited job is flushed at once.
+  ///   - waiters: those that wait for jobs; an awaited job is flushed at once, but in a fleet.
   ///   - everyJobIsAwaited: true if somebody waits for every job, such as the lead of a fleet.
   init(
     writer: ManagedObjectContext, configuration: Configuration.Writer, waiters: ReleaseWaiters,
@@ -47,8 +47,9 @@ final class Flusher: Sendable {
   /// Notes that changes were merged into the writer, and starts a flush or arms the timer.
   func noteMerged(finished: [FinishedJob]) {
     let size = writer.pending.size
-    let isAwaited = waiters.contains(finished.lazy.map(\.objectID))
-    apply { $0.noteMerged(finished, size: size, isAwaited: isAwaited, at: .now) }
+    apply {
+      $0.noteMerged(finished, size: size, isAwaited: waiters.contains(finished.lazy.map(\.objectID)), at: .now)
+    }
   }
 
   /// Starts a flush, or asks for another one after the one under way.

@@ -1,7 +1,7 @@
 import CPostgres
 package import StoreInterface
 
-/// Transactions that write.
+/// Transactions.
 extension Connection {
   /// Begins a transaction that writes, with its first statement.
   func begin() { sendLater(beginSQL) }
@@ -13,7 +13,7 @@ extension Connection {
   /// - Parameter last: statements of the transaction that go with the commit; if one fails there is none.
   /// - Throws: ``StoreError/Code/inputOutput`` if the answer is lost, so that nobody knows the outcome.
   func commit(after last: [Request] = []) throws(StoreError) {
-    let end = Request(isEnclosed ? "RELEASE part" : "COMMIT", isKept: false)
+    let end = Request(isEnclosed ? "RELEASE part" : "COMMIT", isKept: false, isLogged: false)
     if isEnclosed { return _ = try pipeline(last + [end]) }
     let answer: String?
     do throws(StoreError) { answer = try pipeline(last + [end]).last?.command } catch {
@@ -58,35 +58,5 @@ extension Connection {
       try control("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
       try body()
     }
-  }
-}
-
-/// Transactions that only read, all of whose statements see one state of the database.
-extension Connection {
-  /// Begins one with its first statement, which takes the state.
-  func beginReading() {
-    hasAnswered = false
-    sendLater("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-  }
-
-  /// Ends one without a wait; the answer is taken before the next statement.
-  func endReading() {
-    // What is due has become pointless.
-    _ = takeDue()
-    guard isUsable, link.isInTransaction else { return }
-    do throws(StoreError) {
-      let handle = try link.handle()
-      link.restartClock()
-      guard PQsendQuery(handle, "ROLLBACK") == 1 else { throw link.fail() }
-      try link.flush()
-      isEndUnanswered = true
-    } catch { close() }
-  }
-
-  func takeUnansweredEnd() throws(StoreError) {
-    guard isEndUnanswered else { return }
-    isEndUnanswered = false
-    link.restartClock()
-    try finish("ROLLBACK")
   }
 }

@@ -49,10 +49,6 @@ package final class Connection: @unchecked Sendable {
 
   /// Statements such as BEGIN that go ahead of the next ones, without a wait of their own.
   private var due: [Request] = []
-  /// True while the answer to the end of a transaction that only reads was not taken.
-  var isEndUnanswered = false
-  /// True once a pipeline was answered, since ``beginReading()``.
-  var hasAnswered = false
 
   package func close() { link.close() }
 
@@ -72,15 +68,14 @@ package final class Connection: @unchecked Sendable {
   /// - Throws: the error of the first statement that failed; those behind it did not run.
   @discardableResult
   package func pipeline(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
-    try takeUnansweredEnd()
     var ahead = takeDue()
     var requests = requests
     if let setting = settings.target.transactionSettings {
-      if !link.isInTransaction { ahead.insert(Request(setting), at: min(1, ahead.count)) }
+      if !link.isInTransaction { ahead.insert(Request(setting, isLogged: false), at: min(1, ahead.count)) }
       ahead = ahead.map(\.once)
       requests = requests.map(\.once)
     }
-    return Array(try sendTogether(ahead + requests, unlogged: ahead.count).dropFirst(ahead.count))
+    return Array(try sendTogether(ahead + requests).dropFirst(ahead.count))
   }
 
   func takeDue() -> [Request] {
@@ -88,8 +83,7 @@ package final class Connection: @unchecked Sendable {
     return due
   }
 
-  /// - Parameter unlogged: the number of requests at the front that are no statements of anybody's.
-  private func sendTogether(_ requests: [Request], unlogged: Int) throws(StoreError) -> [QueryResult] {
+  private func sendTogether(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
     if prepared.count > Self.preparedLimit { try dropPrepared() }
     let start = started()
     let handle = try link.handle()
@@ -116,9 +110,8 @@ package final class Connection: @unchecked Sendable {
       for key in made { prepared[key] = nil }
       throw failure
     }
-    hasAnswered = true
     if settings.statementLog != nil {
-      for (request, result) in zip(requests, results).dropFirst(unlogged) {
+      for (request, result) in zip(requests, results) where request.isLogged {
         log(request.sql, since: start, rowCount: max(result.rowCount, result.changedRowCount))
       }
     }
@@ -219,7 +212,6 @@ extension Connection {
   /// Runs statements without parameters, such as BEGIN; answers how the last one was executed.
   @discardableResult
   package func control(_ sql: String) throws(StoreError) -> String {
-    try takeUnansweredEnd()
     if due.contains(where: { $0.parameters.count > 0 }) { try sendDue() }
     let handle = try link.handle()
     link.restartClock()
@@ -238,8 +230,7 @@ extension Connection {
   }
 
   /// Reads the results of a simple statement to the end.
-  @discardableResult
-  func finish(_ sql: String) throws(StoreError) -> String {
+  private func finish(_ sql: String) throws(StoreError) -> String {
     var command = ""
     var failure: StoreError?
     while let handle = try link.nextResult() {
@@ -254,7 +245,7 @@ extension Connection {
   }
 
   /// Sends a statement that has no answer of interest ahead of the next one, which fails if it does.
-  func sendLater(_ sql: String) { sendLater(Request(sql, isKept: false)) }
+  func sendLater(_ sql: String) { sendLater(Request(sql, isKept: false, isLogged: false)) }
 
   func sendLater(_ request: Request) { due.append(request) }
 
@@ -310,7 +301,6 @@ extension Connection {
   func copy(
     _ sql: String, _ body: (inout CopyWriter) throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
-    try takeUnansweredEnd()
     try sendDue()
     let start = started()
     let handle = try link.handle()

@@ -5,12 +5,18 @@ package struct Request: Sendable {
   /// True if it stays prepared for its next use; a prepared FETCH would remember the columns of another cursor.
   let isKept: Bool
 
-  package init(_ sql: String, _ parameters: Parameters = Parameters(), isKept: Bool = true) {
+  /// False for what is the store's own housekeeping, such as BEGIN.
+  let isLogged: Bool
+
+  package init(
+    _ sql: String, _ parameters: Parameters = Parameters(), isKept: Bool = true, isLogged: Bool = true
+  ) {
     self.sql = sql
     self.parameters = parameters
     self.isKept = isKept
+    self.isLogged = isLogged
   }
 
   /// The same, not to be prepared.
-  var once: Request { Request(sql, parameters, isKept: false) }
+  var once: Request { Request(sql, parameters, isKept: false, isLogged: isLogged) }
 }

@@ -61,6 +61,9 @@ final class Readers: Sendable {
   /// More connections than this are closed after use: each is a process of the server.
   private static let idleLimit = 4
 
+  /// One state for all statements of the transaction, from here on: BEGIN alone would leave the first of them to take it.
+  private static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
+
   /// - Parameter connection: one in whose open transaction everything is to be read.
   init(
     of tables: StoredTables, within connection: Connection? = nil,
@@ -74,38 +77,16 @@ final class Readers: Sendable {
   /// Calls the body with a reader that sees one state of the store.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
     if let enclosing { return try body(SnapshotReader(connection: enclosing, tables: tables, cursors: cursors)) }
-    while true {
-      let (connection, wasIdle) = try lend()
-      connection.beginReading()
-      do {
-        let result = try body(SnapshotReader(connection: connection, tables: tables, cursors: CursorNames()))
-        takeBack(connection)
-        return result
-      } catch {
-        let isStale = wasIdle && !connection.isUsable && !connection.hasAnswered
-        takeBack(connection)
-        // One that lay idle may have lost its server long ago; nothing was read by it, and a new one tells how things are.
-        if !isStale { throw error }
-      }
-    }
+    let connection = try beginReading(Self.begin)
+    defer { endReading(connection) }
+    return try body(SnapshotReader(connection: connection, tables: tables, cursors: CursorNames()))
   }
 
   /// The state that the store has now, readable as long as it is held.
   func snapshot() throws(StoreError) -> HeldSnapshot {
-    while true {
-      let (connection, wasIdle) = try lend()
-      connection.beginReading()
-      do throws(StoreError) {
-        // A reader may think as long as it likes, which the server otherwise takes for a client that was forgotten. The
-        // state is taken by a query only.
-        try connection.control("SET LOCAL idle_in_transaction_session_timeout = 0; SELECT 1")
-        return HeldSnapshot(connection, of: tables) { [self] in takeBack($0) }
-      } catch {
-        let isStale = wasIdle && !connection.isUsable
-        takeBack(connection)
-        if !isStale { throw error }
-      }
-    }
+    // A reader may think as long as it likes, which the server otherwise takes for a client that was forgotten.
+    let begin = Self.begin + "; SET LOCAL idle_in_transaction_session_timeout = 0"
+    return HeldSnapshot(try beginReading(begin), of: tables) { [self] in endReading($0) }
   }
 
   /// Closes idle connections now and the others when they come back.
@@ -117,16 +98,26 @@ final class Readers: Sendable {
     for connection in idle { connection.close() }
   }
 
-  /// A connection for the caller alone, and whether it lay idle.
-  private func lend() throws(StoreError) -> (connection: Connection, wasIdle: Bool) {
-    let (isClosed, idle) = pool.withLock { ($0.isClosed, $0.idle.popLast()) }
-    if isClosed { throw StoreError(.noStore, "the store is closed") }
-    if let idle { return (idle, true) }
-    return (try open(), false)
+  /// A connection for the caller alone, in a transaction that sees one state of the store.
+  private func beginReading(_ begin: String) throws(StoreError) -> Connection {
+    while true {
+      let (isClosed, idle) = pool.withLock { ($0.isClosed, $0.idle.popLast()) }
+      if isClosed { throw StoreError(.noStore, "the store is closed") }
+      let connection = if let idle { idle } else { try open() }
+      do throws(StoreError) {
+        try connection.control(begin)
+        return connection
+      } catch {
+        let isUsable = connection.isUsable
+        endReading(connection)
+        // One that lay idle may have lost its server long ago: a new one tells how things are now.
+        if idle == nil || isUsable { throw error }
+      }
+    }
   }
 
-  private func takeBack(_ connection: Connection) {
-    connection.endReading()
+  private func endReading(_ connection: Connection) {
+    connection.rollBack()
     let isKept = pool.withLock { pool in
       guard connection.isUsable, !pool.isClosed, pool.idle.count < Self.idleLimit else { return false }
       pool.idle.append(connection)
@@ -160,6 +151,9 @@ final class HeldSnapshot: StoreSnapshot, @unchecked Sendable {
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
     lock.lock()
     defer { lock.unlock() }
-    return try body(SnapshotReader(connection: connection, tables: tables, cursors: cursors))
+    let result = try body(SnapshotReader(connection: connection, tables: tables, cursors: cursors))
+    // What its cursors hold in the server is not kept until the next read.
+    try connection.sendDue()
+    return result
   }
 }

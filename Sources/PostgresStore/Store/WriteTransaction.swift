@@ -23,7 +23,7 @@ final class WriteTransaction: StoreTransaction {
     do {
       try save.begin()
       // Its steps go back to savepoints, which one that is not let pass does not have.
-      try save.connection.sendDue()
+      try save.awaitOpening()
       result = try body(self)
     } catch {
       save.undo()

@@ -65,12 +65,18 @@ struct SaveTransaction {
     for request in opening { connection.sendLater(request) }
   }
 
+  /// Waits until the companion has let the transaction pass, if there is one.
+  func awaitOpening() throws(StoreError) { if companion != nil { try connection.sendDue() } }
+
   func undo() { connection.rollBack() }
 
   mutating func commit() throws(StoreError) {
     let closing: [Request]
     do throws(StoreError) {
       try history.flush()
+      // A transaction that has written nothing would be executed late, as a whole, after a lost answer: its opening holds
+      // what whoever asks for the outcome waits for.
+      try awaitOpening()
       closing = try companion?.closing(written) ?? []
     } catch {
       undo()

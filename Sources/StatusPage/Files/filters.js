@@ -24,7 +24,7 @@ const isFilter = name => Object.hasOwn(FILTERS, name) || (name.startsWith(ARGUME
 
 /** The names of the filters in force. */
 const inForce = parameters => [
-  ...Object.keys(FILTERS), ...Object.keys(parameters).filter(name => name.startsWith(ARGUMENT)),
+  ...Object.keys(FILTERS), ...Object.keys(parameters).filter(name => name.startsWith(ARGUMENT) && isFilter(name)),
 ].filter(name => parameters[name])
 
 /** The filters in an address, as the daemon is asked for them. */
