@@ -46,6 +46,9 @@ struct ListTests {
           + "&cursor=here"
       ])
     #expect(run.errors == "")
+    // The daemon refuses a condition that comes twice.
+    let twice = try await daemon.run("list", "--argument=size=3", "--argument=size=4")
+    #expect(twice.errors.contains("--argument takes each KEY once") && daemon.requests.count == 1, "\(twice.errors)")
   }
 
   @Test("Short pages of the daemon are put together until as many are shown as were asked for, or there are no more")

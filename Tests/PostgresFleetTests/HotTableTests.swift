@@ -16,6 +16,21 @@ struct HotTableTests {
   private static let seconds =
     ProcessInfo.processInfo.environment["BOBBIN_SNAPSHOT_SECONDS"].flatMap { Double($0) } ?? 6
 
+  @Test("Outcomes that are known are not read again, and those above the floor of this spool alone are read")
+  func outcomes() throws {
+    let fixture = try FleetFixture()
+    let ledger = try fixture.ledger()
+    _ = try ledger.perform(.join(LedgerFixture.host("a")))
+    try fixture.run(
+      "INSERT INTO _outcome (spool, jobs) VALUES ('a', '{1, 2}'), ('a', '{3}'), ('b', '{4}'), ('a', '{5}')")
+    func read(above floor: Int64, besides known: [Int64]) throws -> [[Int64]] {
+      try ledger.outcomes(of: "a", above: floor, besides: known).0.map { [$0.number] + $0.jobs.map(\.key) }
+    }
+    #expect(try read(above: 0, besides: []) == [[1, 1, 2], [2, 3], [4, 5]])
+    #expect(try read(above: 0, besides: [1, 4]) == [[2, 3]])
+    #expect(try read(above: 2, besides: [2]) == [[4, 5]])
+  }
+
   /// A host that leads, and does all jobs itself.
   private final class Host {
     private static let tables = ["_run", "_inbox", "_session", "_beat"]

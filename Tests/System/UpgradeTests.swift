@@ -50,15 +50,17 @@ extension SystemTests {
       #expect(schedules.map { $0["name"]?.string } == ["minutely", "once"])
       #expect(schedules.map { $0["isPaused"] } == [true, false])
       #expect(schedules.last?["lastFiring"]?.string == "once@2026-01-01T00:00:00Z")
+      let resumption = Date.now.formatted(.iso8601)
       let resumed = try await daemon.tool("resume", "--all")
       #expect(resumed.code == 0, "\(resumed.errors)")
       try await daemon.waitForLog("job in-two.txt-")
       try await daemon.waitUntilSpoolIsEmpty()
 
-      // Files of the hot folder by their names, as their IDs tell where they were; without what fires if a minute begins.
+      // Files of the hot folder by their names, as their IDs tell where they were; without what fires in a minute that
+      // begins only now.
       let jobs = try await sql(
         "SELECT CASE WHEN id LIKE 'in-%' THEN batch ELSE id END AS name, state FROM Job "
-          + "WHERE id NOT LIKE 'minutely@%' ORDER BY name")
+          + "WHERE NOT (id LIKE 'minutely@%' AND id >= 'minutely@\(resumption)') ORDER BY name")
       let done = [
         "done-import", "done-noop", "dropped-later", "first", "later", "line-1", "line-2", "line-3", "many",
         "once@2026-01-01T00:00:00Z", "one.txt", "retried", "second", "two.txt", "uploaded", "waiting",

@@ -46,6 +46,17 @@ final class EventFeed: Sendable {
     /// True if more has changed than is remembered.
     var hasMissed = false
     var isLookDue = false
+
+    /// The number of the first event for a client that has received one last, and why it has to read anew, if it has to.
+    func place(behind lastID: String?) -> (number: UInt64, reason: String?) {
+      guard let lastID, !lastID.isEmpty else { return (ring.next, nil) }
+      let parts = lastID.split(separator: "-", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[0] == ring.epoch, let number = UInt64(parts[1]), number < .max else {
+        return (ring.next, "restarted")
+      }
+      // While nobody reads, nothing is noted.
+      return isFollowing && ring.has(from: number + 1) ? (number + 1, nil) : (ring.next, "too-old")
+    }
   }
 
   /// The findings of the last look; changed on the queue only.
@@ -90,16 +101,9 @@ final class EventFeed: Sendable {
     _ filter: EventFilter, after lastID: String?, checkingEvery checkInterval: Duration = .zero,
     while mayRead: @escaping @Sendable () -> Bool = { true }
   ) -> EventReader {
-    let (place, id, reason) = state.withLock { state -> (UInt64, String, String?) in
-      let next = (state.ring.next, state.ring.identifier(of: state.ring.next - 1))
-      guard let lastID, !lastID.isEmpty else { return (next.0, next.1, nil) }
-      let parts = lastID.split(separator: "-", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts[0] == state.ring.epoch, let number = UInt64(parts[1]), number < .max else {
-        return (next.0, next.1, "restarted")
-      }
-      // While nobody reads, nothing is noted.
-      if state.isFollowing, state.ring.has(from: number + 1) { return (number + 1, lastID, nil) }
-      return (next.0, next.1, "too-old")
+    let (place, id, reason) = state.withLock { state in
+      let (place, reason) = state.place(behind: lastID)
+      return (place, state.ring.identifier(of: place - 1), reason)
     }
     let greeting = (reason.map { [Self.reset($0)] } ?? []) + [StatusEvent(kind: .status, data: statusData)]
     return EventReader(

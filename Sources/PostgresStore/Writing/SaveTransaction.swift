@@ -65,8 +65,10 @@ struct SaveTransaction {
     for request in opening { connection.sendLater(request) }
   }
 
-  /// Waits until the companion has let the transaction pass, if there is one.
-  func awaitOpening() throws(StoreError) { if companion != nil { try connection.sendDue() } }
+  /// Waits until the companion has let the transaction pass, if there is one and it was not asked yet.
+  func awaitOpening() throws(StoreError) {
+    if companion != nil, !connection.link.isInTransaction { try connection.sendDue() }
+  }
 
   func undo() { connection.rollBack() }
 
