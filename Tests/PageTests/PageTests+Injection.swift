@@ -105,7 +105,7 @@ extension PageTests {
     try await browser.wait(for: "document.querySelector('[role=option]')?.textContent.includes('<img src=x')")
     try await expectNoHarm("suggestions")
     try await browser.click("input[aria-label='Select all on this page']")
-    try await browser.click("button[data-command=retry]")
+    try await browser.click("button[data-key=retry]")
     try await browser.wait(for: "document.querySelector('dialog .sample')?.textContent.includes('<img src=x')")
     try await expectNoHarm("a question")
     try await browser.click("dialog button[type=submit]")

@@ -38,7 +38,7 @@ extension PageTests {
       try await visit.go("jobs?type=none")
       try await visit.go("jobs")
       try await browser.click("input[aria-label='Select all on this page']")
-      try await browser.click("button[data-command=priority]")
+      try await browser.click("button[data-key=priority]")
       try await browser.wait(for: "document.activeElement.closest('dialog')")
       if let script {
         #expect(try await AccessibilityAudit.violations(browser, script) == [], "a question, dark: \(isDark)")
@@ -68,12 +68,12 @@ extension PageTests {
     try await browser.wait(for: "document.querySelector('.command-bar')")
     // The focus stays where it is, though the list is drawn anew.
     #expect(try await browser.run("return document.activeElement.closest('tr')?.dataset.key").string == "later")
-    try await browser.run("document.querySelector('button[data-command=hold]').focus()")
+    try await browser.run("document.querySelector('button[data-key=hold]').focus()")
     try await browser.type(Browser.Key.enter)
     try await browser.wait(for: "document.activeElement.closest('dialog')")
     try await browser.type(Browser.Key.escape)
     try await browser.wait(
-      for: "document.activeElement.dataset.command === 'hold' && !document.querySelector('dialog')")
+      for: "document.activeElement.dataset.key === 'hold' && !document.querySelector('dialog')")
     try await browser.type(Browser.Key.enter)
     try await browser.wait(for: "document.activeElement.closest('dialog')")
     try await browser.type(Browser.Key.tab + Browser.Key.enter)

@@ -51,7 +51,7 @@ extension SystemTests {
     private func submit(_ job: String, replaces: Bool = false, at daemon: DaemonProcess) async throws -> Tool {
       let file = daemon.root.directory.path("job.json")
       try daemon.root.write(job, to: file)
-      return try await daemon.tool(["submit", "--wait=60"] + (replaces ? ["--replace"] : []) + [file])
+      return try await daemon.tool(["submit", "--wait=40"] + (replaces ? ["--replace"] : []) + [file])
     }
 
     /// What a job has read, by its result.
@@ -74,7 +74,7 @@ extension SystemTests {
       for (number, daemon) in [one, other, one].enumerated() {
         let job = #"{"type": "echo", "id": "over", "arguments": {"n": \#(number)}}"#
         let sent = try await submit(job, replaces: number > 0, at: daemon)
-        #expect(sent.code == 0, "\(sent)\n\(daemon.logText)")
+        try #require(sent.code == 0, "\(sent)\n\(one.logText)\n\(other.logText)")
         #expect(try self.number("over") == .integer(Int64(number)))
       }
       // Earlier runs are kept.
@@ -90,7 +90,7 @@ extension SystemTests {
           #"{"type": "echo", "id": "behind", "after": "runs3", "arguments": {"n": 8}}"#
         ]
       let sent = try await submit("{\"jobs\": [\(jobs.joined(separator: ","))]}", replaces: true, at: other)
-      #expect(sent.code == 0, "\(sent)\n\(other.logText)")
+      try #require(sent.code == 0, "\(sent)\n\(one.logText)\n\(other.logText)")
       for name in names { #expect(try number(name) == 7) }
       #expect(try number("behind") == 8)
       for daemon in [one, other] {

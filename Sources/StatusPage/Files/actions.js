@@ -40,13 +40,14 @@ export function commandButtons(states, target, {done = () => {}, suffix = '', su
   return Object.entries(COMMANDS)
     .filter(([, command]) => command.states.some(state => states.includes(state)))
     .map(([name, command]) => button(command.label + suffix, async () => { if (await perform(name, target())) done() }, {
-      class: command.isDestructive ? 'danger-quiet' : null, 'data-command': name,
+      // The key keeps a button from becoming another command's under a finger or the focus.
+      class: command.isDestructive ? 'danger-quiet' : null, 'data-key': name,
     }))
 }
 
 /** A button for a job that can still be told to do something else; null for any other, and for who may not say that. */
 export const editButton = job => UNFINISHED.includes(job.state) && job.state !== 'running' && mayEdit(job.submitter)
-  ? button('Edit', () => edit(job), {'data-command': 'edit'}) : null
+  ? button('Edit', () => edit(job), {'data-key': 'edit'}) : null
 
 /** Asks for other arguments, until the daemon takes them or the reader has enough. */
 async function edit({id, arguments: given}) {

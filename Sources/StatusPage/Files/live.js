@@ -97,12 +97,17 @@ function tell(kind, data) {
     else running.add(data.id)
   }
   changes.kinds.add(kind)
-  if (due !== null) return
-  due = setTimeout(() => {
-    due = null
+  due ??= setTimeout(() => {
     lastCall = performance.now()
-    const told = changes
-    changes = nothing()
-    listener(told)
+    listener(takeGathered())
   }, Math.max(0, lastCall + PAUSE - performance.now()))
+}
+
+/** Hands out what has been gathered, which is called back with no more: after a new answer it would be no news. */
+export function takeGathered() {
+  clearTimeout(due)
+  due = null
+  const told = changes
+  changes = nothing()
+  return told
 }

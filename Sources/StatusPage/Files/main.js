@@ -5,7 +5,7 @@ import {connect, link, quarantine, reload, route, session} from './app.js'
 import {askForToken} from './dialog.js'
 import {h, patch} from './dom.js'
 import {count} from './format.js'
-import {watch} from './live.js'
+import {takeGathered, watch} from './live.js'
 import {paced} from './pace.js'
 import {button, empty, heading, problem} from './parts.js'
 
@@ -63,6 +63,8 @@ function showTab() {
 /** Loads the module of a view if it is not there yet, then its data, and draws it; what arrives when another one is shown is dropped. */
 async function show(view) {
   if (view !== shown) return
+  // The answer will be newer.
+  take(takeGathered())
   const heard = view.heard = []
   try {
     view.module ??= (await arrival(view.entry.load(view.place.parts))).default
@@ -79,9 +81,25 @@ async function show(view) {
   main.setAttribute('aria-busy', 'false')
 }
 
+/** Takes in what events have told. */
+function take(changes) {
+  const {kinds, jobs, status} = changes
+  if (status) drawState(status)
+  // A job may have come into quarantine, or, if there are any, have left it.
+  const isCountOld = quarantine.count > 0 ? kinds.has('job') || kinds.has('removed') : [...jobs.values()].some(job => job.state === 'quarantined')
+  if (!isStateKnown || kinds.has('reset') || isCountOld) state.soon()
+  if (!shown) return
+  shown.heard?.push(changes)
+  hear(shown, changes)
+}
+
+/** Whether a view has to ask for what events do not tell. */
+const isToAsk = ({module, data}, changes) => !module?.wants || changes.kinds.has('reset')
+  || module.wants.some(kind => changes.kinds.has(kind)) && (!data || !module.concerns || module.concerns(data, changes))
+
 /** Has a view take what events have told into its data. */
 function hear(view, changes) {
-  if (view.data && view.module.hear) view.data = view.module.hear(view.data, changes)
+  if (view.data && view.module?.hear) view.data = view.module.hear(view.data, changes)
 }
 
 function draw() {
@@ -214,17 +232,8 @@ await navigate()
 // "3 s ago" grows old, whatever happens.
 setInterval(() => { if (!document.hidden && shown?.data) draw() }, 10_000)
 watch(changes => {
-  const {kinds, jobs, status} = changes
-  if (status) drawState(status)
-  // A job may have come into quarantine, or, if there are any, have left it.
-  const isCountOld = quarantine.count > 0 ? kinds.has('job') || kinds.has('removed') : [...jobs.values()].some(job => job.state === 'quarantined')
-  if (!isStateKnown || kinds.has('reset') || isCountOld) state.soon()
-  if (!shown) return
-  const {module, data} = shown
-  if (!module?.wants || kinds.has('reset')
-    || module.wants.some(kind => kinds.has(kind)) && (!data || !module.concerns || module.concerns(data, changes))) shown.pace.soon()
-  shown.heard?.push(changes)
-  if (!module?.hear || !data) return
-  hear(shown, changes)
-  draw()
+  // By what was known before.
+  if (shown && isToAsk(shown, changes)) shown.pace.soon()
+  take(changes)
+  if (shown?.data && shown.module?.hear) draw()
 }, drawLink)
