@@ -222,7 +222,7 @@ public struct DaemonProgram: Sendable {
     let run = URL(fileURLWithPath: paths.socket).deletingLastPathComponent().path
     let folders = [
       run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.hotFolders, paths.schedules,
-      paths.models,
+      paths.notifiers, paths.models,
     ]
     for path in folders {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

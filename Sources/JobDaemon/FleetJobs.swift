@@ -142,7 +142,9 @@ final class FleetJobs: Sendable {
       ids.compactMap { id in schedule.state(of: id).map { (id: id, isFinal: $0.isFinal) } }
     }
     // What ran here itself is gone from the schedule with its end, and would keep others from being looked at.
-    membership.unwatch(Set(ids).subtracting(known.lazy.map(\.id)))
+    let gone = membership.unwatch(Set(ids).subtracting(known.lazy.map(\.id)))
+    // A replacement may have had one watched anew meanwhile.
+    membership.watch(scheduler.read { schedule, _ in gone.filter(schedule.contains) })
     let waiting = known.filter { !$0.isFinal }.map(\.id)
     let ends = try membership.reader().ends(of: waiting)
     var (finished, byLead): ([FinishedJob], [FinishedJob]) = ([], [])

@@ -154,7 +154,7 @@ package struct FleetDatabase: Sendable {
   ///   - host: the number of the host.
   ///   - spool: the root of its spool.
   ///   - log: told of the reasons why requests had no answer.
-  ///   - recorded: called after each transaction that has ended runs, with their ends.
+  ///   - recorded: called after each save that has ended runs, with their ends.
   package func participant(
     _ host: Int, spool: String, log: @escaping @Sendable (StoreError) -> Void = { _ in },
     recorded: @escaping @Sendable ([EndedRun]) -> Void

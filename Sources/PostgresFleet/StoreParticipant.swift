@@ -17,6 +17,8 @@ package final class StoreParticipant: TransactionCompanion {
     /// The number of the last transaction that was written in the slot.
     var number: Int64 = 0
     var ended: [EndedRun] = []
+    /// The ends that are on disk and not reported.
+    var written: [EndedRun] = []
   }
 
   /// The transactions of one slot, before it is replaced: old versions of its row are left behind.
@@ -39,7 +41,7 @@ package final class StoreParticipant: TransactionCompanion {
   ///   - spool: the root of its spool.
   ///   - job: the entity Job.
   ///   - ledger: a connection for finding out about lost answers and replacing slots.
-  ///   - recorded: called after each transaction that has ended runs.
+  ///   - recorded: called after each save that has ended runs.
   init(
     host: Int, spool: String, job: Entity, ledger: PostgresLedger, sessionName: String,
     recorded: @escaping @Sendable ([EndedRun]) -> Void
@@ -192,10 +194,19 @@ package final class StoreParticipant: TransactionCompanion {
   package var searchCount: UInt64 { searches.load(ordering: .relaxed) }
 
   package func noteWritten() {
-    let ended = state.withLock { state in
+    state.withLock { state in
       state.number += 1
-      defer { state.ended = [] }
-      return state.ended
+      state.written += state.ended
+      state.ended = []
+    }
+  }
+
+  /// Reports the ends, not before: the lead may have written the jobs anew by now, and assigned them to this host, which would
+  /// read its own record of them otherwise, and do once more what was replaced.
+  package func noteSaved() {
+    let ended = state.withLock { state in
+      defer { state.written = [] }
+      return state.written
     }
     if !ended.isEmpty { recorded(ended) }
   }

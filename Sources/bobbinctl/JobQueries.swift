@@ -7,7 +7,7 @@ import TextSupport
 /// `bobbinctl list`: the jobs as a table.
 struct ListCommand: Subcommand {
   static let name = "list"
-  static let usage = "list [CONDITION...] [--oldest] [--limit N] [--offset N | --after CURSOR] [--count] [--json]"
+  static let usage = "list [CONDITION...] [--count | [--oldest] [--limit N] [--offset N | --after CURSOR]] [--json]"
   static let summary = "List jobs, newest first"
   static let details = """
     On a terminal the table is cut to its width; redirected, it is complete. "computed" jobs are completed, but their

@@ -134,7 +134,7 @@ struct QueuesCommand: Subcommand {
   static let usage = "queues [--json]"
   static let summary = "List queues and types with their unfinished jobs"
   static let details = """
-    Shown are queues and types that have had jobs since the start of the daemon, or have a limit or a pause.
+    Shown are queues and types that have unfinished jobs, a limit or a pause.
     """
 
   init(_ arguments: inout ParsedArguments) {

@@ -198,6 +198,13 @@ struct HostFaultTests {
     try await withTimeout { while shortages.summary?.jobs != 3 { await Task.yield() } }
     #expect(shortages.summary?.reason.hasPrefix("there is no room for ") == true)
     #expect(fixture.daemon.statusText.hasPrefix("taking jobs; 3 jobs wait for this host: there is no room for "))
+    // They are told a moment before their attempts are over.
+    let schedule = fixture.daemon.scheduler
+    try await withTimeout {
+      while !schedule.read({ schedule, _ in ids.allSatisfy { schedule.state(of: $0) == .retryable } }) {
+        await Task.yield()
+      }
+    }
     #expect(try await fixture.perform(.cancel(reason: "enough"), on: "c") == .done)
     #expect(shortages.summary?.jobs == 2)
     isShort.withLock { $0 = false }

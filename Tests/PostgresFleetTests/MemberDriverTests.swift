@@ -253,6 +253,7 @@ private final class TestHost: Sendable {
     }
     let result = try store.save(StoreSaveRequest([ChangeSet(changes)]))
     if !result.conflicts.isEmpty { throw StoreError(.busy, "a job has changed meanwhile") }
+    store.noteSaved()
   }
 
   func jobs(_ count: Int) throws -> [FleetJob] {

@@ -1,11 +1,11 @@
 import Foundation
 import Jobs
-import ObjectGraph
 import PostgresTesting
 import Synchronization
 import Testing
 
 @testable import Fleet
+@testable import ObjectGraph
 @testable import PostgresFleet
 @testable import PostgresStore
 
@@ -78,6 +78,80 @@ struct StoreParticipantTests {
       return
     }
     #expect(ended.map(\.run) == runs && recorded.keys == [1, 2])
+  }
+
+  /// Somebody who changes a job when a save is on disk, and nobody has noted that yet.
+  private struct Interrupter: TransactionCompanion {
+    let sessionName = "interrupter"
+    let whenWritten: @Sendable () -> Void
+
+    func opening() -> [Request] { [] }
+    func closing(_ changes: [ChangeSet]) -> [Request] { [] }
+    func isWritten(_ lost: StoreError) -> Bool { false }
+    func noteWritten() { whenWritten() }
+    func noteSaved() {}
+  }
+
+  /// The types of the first job, as a query and then a fault in a child context has them.
+  private static func types(of id: ManagedObjectID, in root: ManagedObjectContext) throws -> [String] {
+    let found = try ManagedObjectContext(parent: root).performAndWait { context in
+      try context.fetch(FetchRequest<Job>(objectIDs: [id])).map(\.type)
+    }
+    return found + [try ManagedObjectContext(parent: root).performAndWait { try $0.job(with: id).type }]
+  }
+
+  /// Puts another specification in a job's place, as the lead does.
+  private static func replace(in database: TestDatabase) throws {
+    try database.run(#"UPDATE bobbin."Job" SET "type" = 'other', _version = _version + 1 WHERE _key = 1"#)
+  }
+
+  @Test("reports the ends of runs when contexts show them: the next attempt reads what the lead has written since")
+  func replacedAtOnce() async throws {
+    let store = try #require(try coordinator.openStore() as? PostgresStore)
+    let root = ManagedObjectContext(coordinator: coordinator)
+    let database = fixture.database
+    let id = try await root.perform { try #require(try $0.fetch(FetchRequest<Job>(ids: ["job1"])).first).objectID }
+    let read = Mutex<[Result<[String], any Error>]>([])
+    store.accompanyTransactions(
+      by: try fixture.fleet.participant(1, spool: "a") { _ in
+        let types = Result {
+          try Self.replace(in: database)
+          return try Self.types(of: id, in: root)
+        }
+        read.withLock { $0.append(types) }
+      })
+    try await root.perform { root in
+      let job = try #require(try root.fetch(FetchRequest<Job>(ids: ["job1"])).first)
+      (job.currentState, job.attempt) = (.held, 1)
+      try root.save()
+    }
+    #expect(try read.withLock { try $0.map { try $0.get() } } == [["other", "other"]])
+    #expect(try Self.types(of: id, in: root) == ["other", "other"])
+  }
+
+  @Test("puts nothing in the place of a newer row that was read before it was noted")
+  func newerRow() async throws {
+    let store = try #require(try coordinator.openStore() as? PostgresStore)
+    let root = ManagedObjectContext(coordinator: coordinator)
+    let (database, coordinator) = (fixture.database, coordinator)
+    let id = try await root.perform { try #require(try $0.fetch(FetchRequest<Job>(ids: ["job1"])).first).objectID }
+    let failures = Mutex<[any Error]>([])
+    store.accompanyTransactions(
+      by: Interrupter {
+        do {
+          try Self.replace(in: database)
+          let start = coordinator.sharedRows.readStart
+          let row = try #require(try store.read { try $0.rows(for: [id]) }[0])
+          coordinator.sharedRows.keep([(id, row)], start)
+        } catch { failures.withLock { $0.append(error) } }
+      })
+    try await root.perform { root in
+      let job = try #require(try root.fetch(FetchRequest<Job>(ids: ["job1"])).first)
+      (job.currentState, job.attempt) = (.held, 1)
+      try root.save()
+    }
+    #expect(failures.withLock { $0.isEmpty })
+    #expect(try ManagedObjectContext(parent: root).performAndWait { try $0.job(with: id).type } == "other")
   }
 
   @Test("keeps what a job was told that fails at that moment, for its next attempt")

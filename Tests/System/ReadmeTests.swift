@@ -93,7 +93,7 @@ extension SystemTests {
       #expect(exists("scans/out/Dune.webp"))
       let failed = try await root.sql("SELECT id, failure FROM Job WHERE state <> 'completed'")
       #expect(failed == "")
-      let rows = try await daemon.tool("query", "Row", "--csv")
+      let rows = try await daemon.tool("query", "Product", "--csv")
       #expect(rows.output.contains("Eve"), "\(rows.output)")
       let commands = try code("Order, limits, workflows", "sh")[0]
       for line in commands.split(separator: "\n") {

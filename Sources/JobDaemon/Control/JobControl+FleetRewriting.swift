@@ -16,12 +16,25 @@ extension JobControl {
           guard case .outcomes(let outcomes) = try answer.get() else { throw NoAnswer.otherRelease }
           // A job was removed meanwhile, so that the file has a new one.
           if outcomes.contains(.unknown) { engine.events.send(.doubtful(file.file.name)) }
-          for one in file.replacements { follow(one, on: membership) }
+          whenFree(file.replacements.map(\.job)) { [self] in
+            for one in file.replacements { follow(one, on: membership) }
+            file.replacementEnd.set(())
+          }
         } catch {
           engine.report(error, "the jobs of the file \(file.file.name) can't be replaced before the next start")
+          file.replacementEnd.set(())
         }
-        file.replacementEnd.set(())
       }
+    }
+  }
+
+  /// Calls back when earlier ends of jobs here are released, which would be taken for those of their new runs otherwise.
+  private func whenFree(_ jobs: [ManagedObjectID], _ call: @escaping @Sendable () -> Void) {
+    let over = engine.scheduler.read { schedule, _ in jobs.filter { schedule.state(of: $0)?.isFinal == true } }
+    if over.isEmpty { return call() }
+    let countdown = Countdown(over.count)
+    engine.waiters.add(over, to: engine.scheduler) { [queue] in
+      if countdown.reachesZero() { queue.async(execute: call) }
     }
   }
 

@@ -361,8 +361,15 @@ final class Membership: Sendable {
   /// Watches jobs of other spools for which a file of this one waits.
   func watch(_ jobs: some Sequence<ManagedObjectID>) { state.withLock { $0.watched.formUnion(jobs) } }
 
-  /// Ends the watch of jobs.
-  func unwatch(_ jobs: some Sequence<ManagedObjectID>) { state.withLock { $0.watched.subtract(jobs) } }
+  /// Ends the watch of jobs; returns those that were watched.
+  @discardableResult
+  func unwatch(_ jobs: some Sequence<ManagedObjectID>) -> Set<ManagedObjectID> {
+    state.withLock { state in
+      let ended = state.watched.intersection(jobs)
+      state.watched.subtract(ended)
+      return ended
+    }
+  }
 
   /// The watched jobs.
   var watched: Set<ManagedObjectID> { state.withLock { $0.watched } }

@@ -135,7 +135,7 @@ final class Releaser: Sendable {
 }
 
 /// Counts down to zero once, from any thread.
-private final class Countdown: Sendable {
+final class Countdown: Sendable {
   private let left: Mutex<Int>
 
   init(_ count: Int) { left = Mutex(count) }

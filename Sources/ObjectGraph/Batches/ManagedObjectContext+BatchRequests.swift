@@ -53,6 +53,7 @@ extension PersistentStoreCoordinator {
       return log
     }
     sharedRows.forget(stale: log.stale)
+    noteSaved()
     return log.result
   }
 }

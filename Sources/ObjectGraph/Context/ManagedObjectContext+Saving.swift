@@ -79,6 +79,7 @@ extension ManagedObjectContext {
     // The state that is read includes the changes before they leave here, so that no reader misses them.
     pin.advance()
     pending.commitSave(survivors: outcome.survivors)
+    coordinator.noteSaved()
     return finishSave(outcome)
   }
 

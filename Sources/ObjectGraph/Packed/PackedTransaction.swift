@@ -152,6 +152,7 @@ extension ManagedObjectContext {
     }
     coordinator.sharedRows.forget(stale: done.log.stale, roots: done.staleRoots)
     mergeChanges(fromPacked: done.news)
+    coordinator.noteSaved()
     return (done.result, done.news)
   }
 

@@ -156,6 +156,9 @@ extension PersistentStoreCoordinator {
     return outcome
   }
 
+  /// Notes that the contexts show what was written.
+  func noteSaved() { store.withLock { $0 }?.noteSaved() }
+
   /// Tries to write until no conflict is left.
   private func write(
     _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation],

@@ -75,10 +75,11 @@ struct RowCache {
     youngBytes += row.row.byteCount - (replaced?.byteCount ?? 0)
   }
 
-  /// Keeps a row that was read, unless it was changed since.
+  /// Keeps a row that was read, unless it was changed since, or another read that began later was quicker.
   ///
   /// - Parameter save: the number of the last save before the read.
   mutating func insert(_ row: StoredRow, for id: ManagedObjectID, readAfter save: Int, _ time: RowTime) {
+    if let known = young[id] ?? old[id], known.time > time { return }
     if changes.isUnchanged(id, since: save) { insert(row, for: id, time) }
   }
 
@@ -170,6 +171,8 @@ struct RowCache {
         if !returned.isEmpty { returned.remove(id) }
       }
       guard change.kind == .update, let row else { return }
+      // Others have changed it since, and it was read before this is noted.
+      if let known = peek(id), known.version > row.version { return }
       let isKnown = contains(id)
       if !isKnown, newRows >= Self.newRowLimit { return }
       newRows += isKnown ? 0 : 1

@@ -135,6 +135,8 @@ public final class PostgresStore: PersistentStore, Sendable {
     self.companion.withLock { $0 = companion }
   }
 
+  package func noteSaved() { companion.withLock { $0 }?.noteSaved() }
+
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try readers.read(body) }
 
   package func snapshot() throws -> (any StoreSnapshot)? { isEnclosed ? nil : try readers.snapshot() }

@@ -21,6 +21,9 @@ package protocol TransactionCompanion: Sendable {
   /// - Throws: ``StoreError`` if that can't be found out.
   func isWritten(_ lost: StoreError) throws(StoreError) -> Bool
 
-  /// Notes that the transaction is on disk.
+  /// Notes that the transaction is on disk; contexts may show what was there before for a moment yet.
   func noteWritten()
+
+  /// Notes that contexts show what was written.
+  func noteSaved()
 }

@@ -33,6 +33,9 @@ package protocol PersistentStore: AnyObject, Sendable {
     from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
   ) throws -> Result
 
+  /// Notes that contexts and what they share show what was written: whoever waits for that reads nothing older from now on.
+  func noteSaved()
+
   /// Calls the body with a reader that sees one state of the store.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
@@ -243,6 +246,8 @@ package protocol StoreTransaction: StoreReader {
 }
 
 extension PersistentStore {
+  package func noteSaved() {}
+
   package func snapshot() throws -> (any StoreSnapshot)? { nil }
 
   package var history: (any StoreHistory)? { nil }

@@ -91,6 +91,31 @@ struct RowCacheTests {
     #expect(cache.contains(ids[1]) && cache.contains(ids[2]))
   }
 
+  @Test("Of two reads of a row the one that began later counts, whichever ends first")
+  func slowReader() throws {
+    let stack = try Stack(People.model)
+    let ids = try stack.here.performAndWait { here in
+      let people = ["old", "new"].map { name in
+        let person = Person(context: here)
+        person.firstName = name
+        return person
+      }
+      try here.save()
+      return people.map(\.objectID)
+    }
+    let name = try #require(People.model.entitiesByName["Person"]?.property(named: "firstName")).slot
+    let rows = try ids.map { try #require(try stack.coordinator.row(for: $0)) }
+    let (earlier, later) = (stack.coordinator.sharedRows.now, stack.coordinator.sharedRows.now)
+    try #require(earlier < later)
+    for isSlow in [true, false] {
+      var cache = RowCache(byteLimit: 1 << 20)
+      // The rows of two objects stand for what one was and is.
+      let reads = [(rows[0], earlier), (rows[1], later)]
+      for (row, time) in isSlow ? reads.reversed() : reads { cache.insert(row, for: ids[0], readAfter: 0, time) }
+      #expect(cache.peek(ids[0])?.row.text(name) == "new")
+    }
+  }
+
   @Test("Transient values stay with the object that they were set in, though no row is kept", arguments: [0, 1 << 20])
   func transients(limit: Int) throws {
     let coordinator = PersistentStoreCoordinator(model: Zoo.model, rowCacheByteLimit: limit)
