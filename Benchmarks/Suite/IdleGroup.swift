@@ -55,11 +55,12 @@ struct IdleGroup: BenchGroup {
   private static func switches(of process: Int32) throws -> [String: Int] {
     let folder = "/proc/\(process)/task"
     let threads = try FileManager.default.contentsOfDirectory(atPath: folder)
-    return try Dictionary(uniqueKeysWithValues: threads.map { thread in
-      let text = try String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8)
-      let lines = text.split(separator: "\n").filter { $0.contains("ctxt_switches:") }
-      return (thread, lines.reduce(0) { $0 + (Int($1.split(whereSeparator: \.isWhitespace).last ?? "") ?? 0) })
-    })
+    return try Dictionary(
+      uniqueKeysWithValues: threads.map { thread in
+        let text = try String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8)
+        let lines = text.split(separator: "\n").filter { $0.contains("ctxt_switches:") }
+        return (thread, lines.reduce(0) { $0 + (Int($1.split(whereSeparator: \.isWhitespace).last ?? "") ?? 0) })
+      })
   }
 
   /// The switches between two times; a thread that has ended in between did so by running once.
