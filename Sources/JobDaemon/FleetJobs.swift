@@ -106,7 +106,7 @@ final class FleetJobs: Sendable {
         return releaseOutcomes()
       }
       let read = known.open + found
-      let released = Set(try release(read.flatMap(\.jobs) + nextWatched()))
+      let released = Set(try membership.looks.sync { try release(read.flatMap(\.jobs) + nextWatched()) })
       let (open, done) = (
         read.filter { !released.isDisjoint(with: $0.jobs) }, read.filter { released.isDisjoint(with: $0.jobs) }
       )

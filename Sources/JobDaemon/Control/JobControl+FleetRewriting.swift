@@ -16,8 +16,9 @@ extension JobControl {
           guard case .outcomes(let outcomes) = try answer.get() else { throw NoAnswer.otherRelease }
           // A job was removed meanwhile, so that the file has a new one.
           if outcomes.contains(.unknown) { engine.events.send(.doubtful(file.file.name)) }
-          whenFree(file.replacements.map(\.job)) { [self] in
+          whenFree(file.replacements.map(\.job), on: membership) { [self] in
             for one in file.replacements { follow(one, on: membership) }
+            engine.meter.noteChange(of: file.replacements.map(\.job))
             file.replacementEnd.set(())
           }
         } catch {
@@ -29,12 +30,17 @@ extension JobControl {
   }
 
   /// Calls back when earlier ends of jobs here are released, which would be taken for those of their new runs otherwise.
-  private func whenFree(_ jobs: [ManagedObjectID], _ call: @escaping @Sendable () -> Void) {
-    let over = engine.scheduler.read { schedule, _ in jobs.filter { schedule.state(of: $0)?.isFinal == true } }
-    if over.isEmpty { return call() }
-    let countdown = Countdown(over.count)
-    engine.waiters.add(over, to: engine.scheduler) { [queue] in
-      if countdown.reachesZero() { queue.async(execute: call) }
+  private func whenFree(
+    _ jobs: [ManagedObjectID], on membership: Membership, _ call: @escaping @Sendable () -> Void
+  ) {
+    // Behind a look that may have read such an end, and not acted on it yet.
+    membership.looks.async { [engine, queue] in
+      let over = engine.scheduler.read { schedule, _ in jobs.filter { schedule.state(of: $0)?.isFinal == true } }
+      if over.isEmpty { return queue.async(execute: call) }
+      let countdown = Countdown(over.count)
+      engine.waiters.add(over, to: engine.scheduler) {
+        if countdown.reachesZero() { queue.async(execute: call) }
+      }
     }
   }
 
@@ -100,8 +106,10 @@ extension JobControl {
       let change = ArgumentChange(job: id, arguments: arguments, seen: earlier.arguments, place: place)
       try check(try membership.ask(.edit(change)), name)
     }
-    guard let priority = edit.priority else { return }
-    try check(try membership.ask(.command(.setPriority(priority), [Order.Target(id, attempts: 1)])), name)
+    if let priority = edit.priority {
+      try check(try membership.ask(.command(.setPriority(priority), [Order.Target(id, attempts: 1)])), name)
+    }
+    engine.meter.noteChange(of: [id])
   }
 
   private func check(_ answer: OrderAnswer.Content, _ name: String) throws {

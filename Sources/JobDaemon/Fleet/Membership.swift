@@ -40,6 +40,8 @@ final class Membership: Sendable {
   private let state = Mutex(State())
   private let answers = AnswerWaits()
   private let reading = Coalescer(queue: DispatchQueue(label: "answers"))
+  /// The looks at what has ended on other hosts, one at a time.
+  let looks = DispatchQueue(label: "ends elsewhere")
   private let removal = RemovalWait()
   private let admission = AdmissionWait()
   let meter = FleetMeter()

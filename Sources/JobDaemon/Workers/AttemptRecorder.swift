@@ -130,10 +130,7 @@ final class AttemptRecorder: Sendable {
   nonisolated(nonsending) func finish(
     _ job: RunningJob, _ attempt: CurrentAttempt?, verdict: Verdict, on executor: ContextExecutor
   ) async {
-    if case .interrupt = verdict {
-      engine.endUnrecorded(job, .interrupted)
-      return
-    }
+    if case .interrupt = verdict { return await interrupt(job) }
     let finished: FinishedJob
     do {
       if let attempt, isToBeReverted(verdict) {
@@ -147,8 +144,7 @@ final class AttemptRecorder: Sendable {
     } catch let error as StoreError where error.isTransient {
       // A new record may need disk space; the worker waits with its job for that.
       if await engine.flusher.waitUntilWritable() { return await finish(job, attempt, verdict: verdict, on: executor) }
-      engine.endUnrecorded(job, .interrupted)
-      return
+      return await interrupt(job)
     } catch {
       // Nothing is acknowledged: the file stays in cur/, and the next start recovers the job.
       engine.report(error, "the end of an attempt can't be recorded, so that the next start runs the job again")
@@ -172,6 +168,20 @@ final class AttemptRecorder: Sendable {
     if finished.state == .held && !goesOn { engine.waiters.tellHeld(job.objectID) }
     control.cancel(lost, because: finished)
     control.noteEnds(of: [job.objectID])
+  }
+
+  /// Ends an attempt that is cut short with the daemon: another run begins where its last checkpoint was.
+  private nonisolated(nonsending) func interrupt(_ job: RunningJob) async {
+    if job.run != nil {
+      // Another host may go on at once, from what is on disk then.
+      await engine.merger.mergeAndWait()
+      guard await engine.flusher.flush() else {
+        // It is given to others when this host leaves, or is found dead; what was not written by then never is.
+        _ = engine.scheduler.end(job, .interrupted)
+        return
+      }
+    }
+    engine.endUnrecorded(job, .interrupted)
   }
 
   /// True if nothing may be left of the job: the lead of a fleet replaces one that has ended so at once.

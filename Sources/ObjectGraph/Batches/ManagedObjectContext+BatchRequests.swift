@@ -53,7 +53,6 @@ extension PersistentStoreCoordinator {
       return log
     }
     sharedRows.forget(stale: log.stale)
-    noteSaved()
     return log.result
   }
 }

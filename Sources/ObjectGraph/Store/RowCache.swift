@@ -79,8 +79,10 @@ struct RowCache {
   ///
   /// - Parameter save: the number of the last save before the read.
   mutating func insert(_ row: StoredRow, for id: ManagedObjectID, readAfter save: Int, _ time: RowTime) {
-    if let known = young[id] ?? old[id], known.time > time { return }
-    if changes.isUnchanged(id, since: save) { insert(row, for: id, time) }
+    if let known = young[id] ?? old[id], known.time > time, known.row.version >= row.version { return }
+    if changes.isUnchanged(id, since: save) { return insert(row, for: id, time) }
+    // It is not known which of the two is stored now, but the older one is not.
+    if let known = peek(id), known.version < row.version { remove(id) }
   }
 
   /// Begins to follow a save.
@@ -171,8 +173,8 @@ struct RowCache {
         if !returned.isEmpty { returned.remove(id) }
       }
       guard change.kind == .update, let row else { return }
-      // Others have changed it since, and it was read before this is noted.
-      if let known = peek(id), known.version > row.version { return }
+      // Others have changed it since, and it was read before this is noted; what was computed here is not of that row.
+      if let known = peek(id), known.version > row.version { return remove(id) }
       let isKnown = contains(id)
       if !isKnown, newRows >= Self.newRowLimit { return }
       newRows += isKnown ? 0 : 1

@@ -90,7 +90,7 @@ final class SharedRows: Sendable {
   /// To be noted before the read.
   var readStart: ReadStart { ReadStart(saveCount: saveCount, time: now) }
 
-  /// Keeps rows for the next fault, but for those that a save has changed meanwhile.
+  /// Keeps rows for the next fault, but for those that a save has changed meanwhile, or a later read has found changed.
   func keep(_ rows: [(ManagedObjectID, StoredRow)], _ start: ReadStart) {
     cache.withLock { cache in
       for (id, row) in rows { cache.insert(row, for: id, readAfter: start.saveCount, start.time) }
@@ -112,7 +112,7 @@ final class SharedRows: Sendable {
       guard saveCount == start.saveCount else { return }
       for conflict in conflicts {
         if let stored = conflict.stored {
-          cache.insert(stored, for: conflict.change.id, start.time)
+          cache.insert(stored, for: conflict.change.id, readAfter: start.saveCount, start.time)
         } else {
           cache.remove(conflict.change.id)
         }

@@ -103,7 +103,7 @@ function tell(kind, data) {
   }, Math.max(0, lastCall + PAUSE - performance.now()))
 }
 
-/** Hands out what has been gathered, which is called back with no more: after a new answer it would be no news. */
+/** Hands out what has been gathered; the listener is not called with it any more. */
 export function takeGathered() {
   clearTimeout(due)
   due = null

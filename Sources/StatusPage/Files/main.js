@@ -63,8 +63,10 @@ function showTab() {
 /** Loads the module of a view if it is not there yet, then its data, and draws it; what arrives when another one is shown is dropped. */
 async function show(view) {
   if (view !== shown) return
-  // The answer will be newer.
-  take(takeGathered())
+  // The answer will be newer, if there is one.
+  const gathered = takeGathered()
+  const isNews = gathered.kinds.size > 0 && isToAsk(view, gathered)
+  take(gathered)
   const heard = view.heard = []
   try {
     view.module ??= (await arrival(view.entry.load(view.place.parts))).default
@@ -74,6 +76,7 @@ async function show(view) {
     view.failure = null
   } catch (error) {
     view.failure = error
+    if (isNews) view.pace.soon()
   }
   view.heard = null
   if (view !== shown) return

@@ -33,7 +33,7 @@ package protocol PersistentStore: AnyObject, Sendable {
     from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
   ) throws -> Result
 
-  /// Notes that contexts and what they share show what was written: whoever waits for that reads nothing older from now on.
+  /// Notes that contexts and what they share show what one saver has written: whoever waits for that reads nothing older.
   func noteSaved()
 
   /// Calls the body with a reader that sees one state of the store.

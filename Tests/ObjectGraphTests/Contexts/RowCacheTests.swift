@@ -116,6 +116,32 @@ struct RowCacheTests {
     }
   }
 
+  @Test("A read that nobody can place among the saves is not kept, and ends the stay of an older row")
+  func doubtfulRead() throws {
+    let stack = try Stack(People.model)
+    let (id, other) = try stack.here.performAndWait { here in
+      let (ada, department) = (Person(context: here), Department(context: here))
+      (ada.firstName, ada.department) = ("Ada", department)
+      try here.save()
+      return (ada.objectID, department.objectID)
+    }
+    let old = try #require(try stack.coordinator.row(for: id))
+    try stack.there.performAndWait { there in
+      (there.object(with: id) as? Person)?.firstName = "Grace"
+      try there.save()
+    }
+    let new = try #require(try stack.coordinator.row(for: id))
+    var cache = RowCache(byteLimit: 1 << 20)
+    cache.insert(old, for: id, readAfter: 0, .beginning)
+    // Others' rows of another family are forgotten, all of them, while this one is read.
+    cache.begin(save: 1)
+    cache.forget(roots: [Int(other.rootIndex)])
+    cache.insert(new, for: id, readAfter: 0, stack.coordinator.sharedRows.now)
+    #expect(!cache.contains(id))
+    cache.insert(new, for: id, readAfter: 1, stack.coordinator.sharedRows.now)
+    #expect(cache.contains(id))
+  }
+
   @Test("Transient values stay with the object that they were set in, though no row is kept", arguments: [0, 1 << 20])
   func transients(limit: Int) throws {
     let coordinator = PersistentStoreCoordinator(model: Zoo.model, rowCacheByteLimit: limit)

@@ -1,0 +1,104 @@
+import DaemonTesting
+import Foundation
+import PostgresTesting
+import TestSupport
+import Testing
+
+extension SystemTests {
+  /// What becomes of jobs that are cut short when their host stops.
+  @Suite("A host of a fleet that stops", .enabled(if: PostgresCluster.isAvailable()))
+  struct FleetStops {
+    private let database: TestDatabase
+    private let roots: [DaemonRoot]
+    private let folder: TemporaryDirectory
+
+    init() throws {
+      database = try PostgresCluster.makeDatabase()
+      folder = try TemporaryDirectory()
+      roots = try ["a", "b"].map { [database] name in
+        try DaemonRoot(
+          """
+          [Store]
+          Url=\(database.url)
+          [Fleet]
+          Name=\(name)
+          [Workers]
+          Count=2
+          [Writer]
+          FlushIntervalSec=20ms
+          ShutdownTimeoutSec=1s
+          """)
+      }
+      let steps = folder.path("steps.sh")
+      // Two objects, each with its checkpoint, and then a long time; another attempt does what is left of it.
+      let insert =
+        #"""
+        insert() { echo '{"insert": {"entity": "Reading", "values": {"job": "x", "number": '$1'}}}'
+        echo '{"checkpoint": "'$1'"}'; }
+        """#
+      try roots[0].write(
+        """
+        IFS= read -r job
+        \(insert)
+        case $job in *'"cursor":"2"'*) from=2;; *'"cursor":"1"'*) from=1;; *) from=0;; esac
+        if [ $from = 0 ]; then
+          insert 1
+          until [ -e \(folder.path("second")) ]; do /bin/sleep 0.02; done
+          insert 2
+          exec /bin/sleep 600
+        fi
+        [ $from = 2 ] || insert 2
+        echo '{"result": {"from": '$from'}}'
+        """, to: steps)
+      let awaits = folder.path("awaits.sh")
+      try roots[0].write("until [ -e \(folder.path("end")) ]; do /bin/sleep 0.02; done\n", to: awaits)
+      for root in roots {
+        for (type, script) in ["steps": steps, "awaits": awaits] {
+          try root.write(
+            "[Handler]\nType=\(type)\nExecStart=/bin/sh \(script)\n", to: root.paths.handlers + "/\(type).conf")
+        }
+      }
+    }
+
+    private func wait(_ daemon: DaemonProcess, until query: String, is text: String) throws {
+      let deadline = ContinuousClock.now + .seconds(40)
+      while try database.run(query) != text {
+        try #require(ContinuousClock.now < deadline, "\(query)\n\(daemon.logText)")
+      }
+    }
+
+    @Test("A job that is cut short goes on elsewhere from its last checkpoint, which is on disk by then")
+    func checkpoints() async throws {
+      let one = try await DaemonProcess.ready(roots[0])
+      try roots[0].drop(#"{"jobs": [{"type": "steps", "id": "x"}, {"type": "awaits", "id": "y"}]}"#, as: "jobs.json")
+      try wait(one, until: #"SELECT "cursor" IS NOT NULL FROM bobbin."Job" WHERE id = 'x'"#, is: "t")
+      try wait(one, until: "SELECT count(*) FROM bobbin._run", is: "2")
+      let other = try await DaemonProcess.ready(roots[1])
+
+      // Somebody holds a row that the next flush needs, so that the second checkpoint waits behind that.
+      let lock = #"BEGIN; SELECT 1 FROM bobbin."Job" WHERE id = 'y' FOR UPDATE; SELECT pg_sleep(60)"#
+      async let locking: Void = onThread { [database] in _ = try? database.run(lock) }
+      let sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+      try wait(one, until: "SELECT count(*) \(sleeping)", is: "1")
+      try roots[0].write("", to: folder.path("end"))
+      try wait(one, until: "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", is: "1")
+      try roots[0].write("", to: folder.path("second"))
+      let deadline = ContinuousClock.now + .seconds(40)
+      while try await one.get("/v1/status")["writer"]?["unflushedObjects"]?.integer ?? 0 < 2 {
+        try #require(ContinuousClock.now < deadline, "\(one.logText)")
+      }
+
+      async let end = one.stop()
+      while one.child(named: "sleep") != nil { try #require(ContinuousClock.now < deadline, "\(one.logText)") }
+      // Whoever could begin it would do so in this time.
+      for _ in 0..<200 { #expect(try await other.get("/v1/jobs/x")["state"]?.string == "running") }
+      try database.run("SELECT pg_terminate_backend(pid) \(sleeping)")
+      try await locking
+      #expect(try await end == .exited(code: 0))
+      try wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
+      #expect(try database.run(#"SELECT string_agg("number"::text, ',' ORDER BY "number") FROM bobbin."Reading""#) == "1,2")
+      #expect(try database.run(#"SELECT result FROM bobbin."Job" WHERE id = 'x'"#)?.contains("2") == true)
+      #expect(try await other.stop() == .exited(code: 0))
+    }
+  }
+}
