@@ -96,7 +96,8 @@ extension SystemTests {
       try await locking
       #expect(try await end == .exited(code: 0))
       try wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
-      #expect(try database.run(#"SELECT string_agg("number"::text, ',' ORDER BY "number") FROM bobbin."Reading""#) == "1,2")
+      let numbers = #"SELECT string_agg("number"::text, ',' ORDER BY "number") FROM bobbin."Reading""#
+      #expect(try database.run(numbers) == "1,2")
       #expect(try database.run(#"SELECT result FROM bobbin."Job" WHERE id = 'x'"#)?.contains("2") == true)
       #expect(try await other.stop() == .exited(code: 0))
     }
