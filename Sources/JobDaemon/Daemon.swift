@@ -176,7 +176,7 @@ package final class Daemon: Sendable {
     let steps: any RetentionSteps =
       if let membership { FleetRetentionSteps(membership, coordinator, log: log) } else {
         StoreRetentionSteps(
-          engine: engine, coordinator: coordinator, clock: clock, replacements: control.replacements)
+          engine: engine, coordinator: coordinator, clock: clock, control: control)
       }
     retention = Retention(engine, steps)
     fleetAdmission = membership.map { [main, coordinator, handlers, policy, paths] membership in
@@ -305,6 +305,8 @@ package final class Daemon: Sendable {
     notices.close()
     // Or else the intake would wait for a database that is away.
     membership?.endAdmission()
+    // Its workers take no more, so others do.
+    membership?.types.setWithheld(true, handlers.types)
     hotFolders.stop()
     schedules.close()
     intake.stop()
@@ -324,6 +326,8 @@ package final class Daemon: Sendable {
     samples.stop()
     releaser.drain()
     hotFolders.finish()
+    // What waits for a disk that is full, or a database that is away, would wait for ever.
+    flusher.endWaiting()
     await intake.finish()
     return isFlushed
   }

@@ -1,3 +1,6 @@
+import Foundation
+import Synchronization
+import SystemSupport
 import Testing
 
 @testable import JobDaemon
@@ -31,6 +34,32 @@ struct RetentionTests {
     try await fixture.run(jobs(3, "a"))
     #expect(try fixture.jobCount() == 3)
     try await fixture.waitForJobCount(atMost: 0)
+    try await fixture.stop()
+  }
+
+  @Test("A job that an operator has put back is not removed behind that")
+  func putBack() async throws {
+    let fixture = try DaemonFixture()
+    try fixture.start()
+    try await fixture.run(#"{"type": "noop", "id": "j"}"#)
+    let daemon = fixture.daemon
+    let steps = StoreRetentionSteps(
+      engine: daemon.engine, coordinator: daemon.coordinator,
+      clock: RetentionClock(path: daemon.paths.clock, log: daemon.log), control: daemon.control)
+    // The command waits for its turn when retention begins a step.
+    let gate = Latch()
+    let replies = Mutex<[JobControl.Reply]>([])
+    daemon.control.enqueue({ (_: Result<Void, any Error>) in }) { _ = gate.wait(for: .seconds(20)) }
+    daemon.control.perform(.retry, on: ["j"], by: .owner) { result in
+      replies.withLock { $0 = (try? result.get().map(\.reply)) ?? [] }
+    }
+    daemon.scheduler.change { $0.setPaused(true, .everything, at: $1) }
+    let removal = Task { try await steps.remove(.completed, endedBefore: .distantFuture, limit: 10) }
+    for _ in 0..<1_000 { await Task.yield() }
+    gate.open()
+    #expect(try await removal.value == 0)
+    #expect(replies.withLock { $0 } == [.done])
+    #expect(try fixture.record("j") { $0.id } == "j")
     try await fixture.stop()
   }
 

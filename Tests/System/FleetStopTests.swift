@@ -26,7 +26,7 @@ extension SystemTests {
           Count=2
           [Writer]
           FlushIntervalSec=20ms
-          ShutdownTimeoutSec=1s
+          ShutdownTimeoutSec=\(name == "a" ? "1s" : "60s")
           """)
       }
       let steps = folder.path("steps.sh")
@@ -53,7 +53,7 @@ extension SystemTests {
       let awaits = folder.path("awaits.sh")
       try roots[0].write("until [ -e \(folder.path("end")) ]; do /bin/sleep 0.02; done\n", to: awaits)
       for root in roots {
-        for (type, script) in ["steps": steps, "awaits": awaits] {
+        for (type, script) in ["steps": steps, "awaits": awaits, "quick": "-c true"] {
           try root.write(
             "[Handler]\nType=\(type)\nExecStart=/bin/sh \(script)\n", to: root.paths.handlers + "/\(type).conf")
         }
@@ -100,6 +100,49 @@ extension SystemTests {
       #expect(try database.run(numbers) == "1,2")
       #expect(try database.run(#"SELECT result FROM bobbin."Job" WHERE id = 'x'"#)?.contains("2") == true)
       #expect(try await other.stop() == .exited(code: 0))
+    }
+
+    @Test("Jobs that come while a host waits for its last one are run by others")
+    func last() async throws {
+      let one = try await DaemonProcess.ready(roots[1])
+      try roots[1].drop(#"{"type": "awaits", "id": "y"}"#, as: "y.json")
+      try wait(one, until: "SELECT count(*) FROM bobbin._run", is: "1")
+      let other = try await DaemonProcess.ready(roots[0])
+      async let end = one.stop()
+      try await one.wait { $0.notifications.contains("STOPPING=1") }
+      let jobs = (0..<8).map { #"{"type": "quick", "id": "q\#($0)"}"# }.joined(separator: ",")
+      for job in try await other.submit("{\"jobs\": [\(jobs)]}", seconds: 30) {
+        #expect(job["state"]?.string == "completed", "\(job.serialized())\n\(one.logText)")
+      }
+      #expect(try database.run(#"SELECT "state" FROM bobbin."Job" WHERE id = 'y'"#) == "available")
+      try roots[0].write("", to: folder.path("end"))
+      #expect(try await end == .exited(code: 0))
+      #expect(try database.run(#"SELECT "state" FROM bobbin."Job" WHERE id = 'y'"#) == "completed")
+      #expect(try await other.stop() == .exited(code: 0))
+    }
+
+    @Test("A job that was assigned before its type was taken away waits for a host that has it")
+    func removedType() async throws {
+      let one = try await DaemonProcess.ready(roots[0])
+      // The lead does not hear of it before this ends.
+      async let locking: Void = onThread { [database] in
+        _ = try? database.run("BEGIN; SELECT 1 FROM bobbin._host FOR UPDATE; SELECT pg_sleep(60)")
+      }
+      let sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+      try wait(one, until: "SELECT count(*) \(sleeping)", is: "1")
+      let jobs = #"{"jobs": [{"type": "awaits"}, {"type": "awaits"}, {"type": "quick", "id": "x"}]}"#
+      try roots[0].drop(jobs, as: "jobs.json")
+      try wait(one, until: "SELECT count(*) FROM bobbin._run", is: "2")
+      try FileManager.default.removeItem(atPath: roots[0].paths.handlers + "/quick.conf")
+      try await one.reload()
+      try roots[0].write("", to: folder.path("end"))
+      let wasGivenBack = "EXISTS (SELECT 1 FROM bobbin._run WHERE attempt > 1)"
+      try wait(one, until: #"SELECT "state" = 'held' OR \#(wasGivenBack) FROM bobbin."Job" WHERE id = 'x'"#, is: "t")
+      try database.run("SELECT pg_terminate_backend(pid) \(sleeping)")
+      try await locking
+      let other = try await DaemonProcess.ready(roots[1])
+      try wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
+      for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0)) }
     }
   }
 }

@@ -13,21 +13,21 @@ import SystemSupport
 /// happens on the intake's own queue, a batch of files at a time. ``IntakeState`` decides; this carries its actions out.
 final class Intake: Sendable {
   /// A batch ends early with the file that brings it to so many jobs or bytes: a small file may hold very many jobs.
-  private static let batchJobs = 2_000
-  private static let batchBytes = 4 << 20
+  static let batchJobs = 2_000
+  static let batchBytes = 4 << 20
 
-  private let spool: Spool
+  let spool: Spool
   private let admission: Admission
   private let scheduler: Scheduler
   private let flusher: Flusher
-  private let refuser: Refuser
-  private let log: DaemonLog
-  private let events: DaemonEvents
+  let refuser: Refuser
+  let log: DaemonLog
+  let events: DaemonEvents
   private let queue: DispatchQueue
   private let works: Coalescer
   private let rescanTimer: OneShotTimer
-  private let state: Mutex<IntakeState>
-  private let lineFiles: LineFileAdmission
+  let state: Mutex<IntakeState>
+  let lineFiles: LineFileAdmission
   private let watch = Mutex<SpoolWatch?>(nil)
   /// The scan of `new/` that is under way; only used on the queue.
   private let scan = Mutex<DirectoryScan?>(nil)
@@ -93,6 +93,8 @@ final class Intake: Sendable {
     }
     queue.sync {}
   }
+
+  var isStopping: Bool { state.withLock { $0.pauses.contains(.stopping) } }
 
   /// Waits until no file is being admitted any more, after ``stop()`` and a last flush.
   func finish() async { await lineFiles.finish() }
@@ -223,7 +225,7 @@ final class Intake: Sendable {
     return nil
   }
 
-  private func parse(_ file: ClaimedFile, isTakenUp: Bool = false) -> AdmissionCandidate? {
+  func parse(_ file: ClaimedFile, isTakenUp: Bool = false) -> AdmissionCandidate? {
     do {
       let contents = try admission.parse(file)
       try spool.quota.add(file, jobs: contents.jobs.count, isTakenUp: isTakenUp)
@@ -237,7 +239,7 @@ final class Intake: Sendable {
   // MARK: Admitting
 
   /// Admits files that lie in `cur/`. While the store has no room they are kept and tried again, before any others.
-  private func admit(_ candidates: [AdmissionCandidate]) throws {
+  func admit(_ candidates: [AdmissionCandidate]) throws {
     if candidates.isEmpty { return }
     var rest = candidates
     do {
@@ -270,6 +272,8 @@ final class Intake: Sendable {
   }
 
   private func admitPostponed() {
+    // The next start finds them.
+    if isStopping { return }
     do {
       for pause in [IntakeState.Pause.admissionFull, .admissionBusy] { resume(pause) }
       try admit(postponed.withLock { $0.take() } ?? [])
@@ -294,7 +298,7 @@ final class Intake: Sendable {
 
   private func admit(accepted candidate: AdmissionCandidate) throws -> [AdmittedFile] {
     do {
-      if state.withLock({ $0.pauses.contains(.stopping) }) { throw LineFileAdmission.Stopped() }
+      if isStopping { throw LineFileAdmission.Stopped() }
       let admitted = try admission.admit([candidate]).map { try $0.get() }
       events.send(.admitted(admitted))
       return admitted
@@ -330,71 +334,5 @@ final class Intake: Sendable {
   /// Does something behind the admissions under way, if there is no file in `cur/` that is still to be admitted.
   func afterAdmissions(_ work: @escaping @Sendable () -> Void) {
     queue.async { [self] in if state.withLock(\.hasAdmittedAll), lineFiles.hasAdmittedAll { work() } }
-  }
-
-  // MARK: Files in cur/
-
-  /// Recovers files that an earlier run claimed: those with their outcome in the store are released, the rest run again.
-  private func recover(_ known: [FileName: LiveFile], _ replacing: Set<FileName>) throws {
-    // First of all: the next file's copy takes the place of this one's.
-    let halfAdmitted = try spool.fileBeingAdmitted()
-    if let halfAdmitted {
-      try lineFiles.reserve()
-      try readAgain([halfAdmitted], live: known)
-    }
-    var names = try spool.current.entries().filter { !$0.isHidden && known[$0] == nil && $0 != halfAdmitted }
-    names.sort()
-    if !names.isEmpty {
-      log.notice("recovering \(names.count) job \(names.count == 1 ? "file" : "files") of an earlier run")
-    }
-    try readAgain(replacing.sorted() + names, live: known)
-  }
-
-  private func readDoubtful() {
-    let names = state.withLock { $0.drainDoubtful() }
-    do {
-      // One that is gone was moved or removed under another's name.
-      try readAgain(names.filter { try spool.current.contains($0) }, areOver: true)
-    } catch {
-      events.send(.fatal(.storeFailure("\(error)")))
-    }
-  }
-
-  private func readAgain(_ names: [FileName], areOver: Bool = false, live: [FileName: LiveFile] = [:]) throws {
-    // Files that were claimed under an earlier limit are still admitted.
-    let limits = Spool.JobFileLimits(document: 64 << 20, lines: .max)
-    var rest = names[...]
-    while !rest.isEmpty {
-      var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
-      while !batch.isFull, batch.candidates.count < IntakeState.batchSize, let name = rest.popFirst() {
-        // It stays in cur/, where the next start finds it; one file must not keep the daemon from starting.
-        var candidate: AdmissionCandidate?
-        do throws(SystemError) { candidate = try readAgain(name, limits, isOver: areOver, live: live[name]) } catch {
-          log.error("the job file \(name) can't be recovered from cur/ before the next start: \(error)")
-        }
-        batch.add(candidate)
-        // Those of its jobs that are known start nevertheless.
-        if candidate == nil, !name.isOfLines, let file = live[name] { events.send(.allAdmitted(file)) }
-      }
-      try admit(batch.candidates)
-    }
-  }
-
-  private func readAgain(
-    _ name: FileName, _ limits: Spool.JobFileLimits, isOver: Bool, live: LiveFile?
-  ) throws(SystemError) -> AdmissionCandidate? {
-    switch try spool.reread(name, limits: limits) {
-    case .success(let file) where name.isOfLines:
-      lineFiles.add(LineFileAdmission.Order(file: file, isTakenUp: true, isOver: isOver, live: live))
-      return nil
-    case .success(let file):
-      var candidate = parse(file, isTakenUp: true)
-      candidate?.live = live
-      candidate?.isOver = isOver
-      return candidate
-    case .failure(let refusal):
-      refuser.refuse(name, because: refusal.reason)
-      return nil
-    }
   }
 }

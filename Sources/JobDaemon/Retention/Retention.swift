@@ -203,8 +203,7 @@ struct StoreRetentionSteps: RetentionSteps {
   let engine: JobEngine
   let coordinator: PersistentStoreCoordinator
   let clock: RetentionClock
-  /// Those that are not made yet; their jobs count as unfinished.
-  let replacements: PendingReplacements
+  let control: JobControl
 
   var mayRemove: Bool { true }
 
@@ -218,14 +217,23 @@ struct StoreRetentionSteps: RetentionSteps {
     try await context().perform { try $0.count(for: FetchRequest<Job>(state: state)) }
   }
 
+  /// Between what operators decide about jobs, none of which is put back or replaced in the middle of its removal.
   func remove(_ state: JobState, endedBefore date: Date, limit: Int) async throws -> Int {
-    try await context().perform { context in
-      let request = try FetchRequest<Job>(format: "state == %@ AND finishedAt < %@", state.rawValue, date)
-      let ids = try oldest(request, limit: limit, context)
-      let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids))
-      for job in jobs { context.delete(job) }
-      try context.save()
-      return jobs.count
+    do {
+      return try await withCheckedThrowingContinuation { continuation in
+        control.enqueue({ continuation.resume(with: $0) }) {
+          try context().performAndWait { context in
+            let request = try FetchRequest<Job>(format: "state == %@ AND finishedAt < %@", state.rawValue, date)
+            let ids = try oldest(request, limit: limit, context)
+            let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids))
+            for job in jobs { context.delete(job) }
+            try context.save()
+            return jobs.count
+          }
+        }
+      }
+    } catch is JobControl.IsClosed {
+      return 0
     }
   }
 
@@ -255,7 +263,9 @@ struct StoreRetentionSteps: RetentionSteps {
   private func oldest(
     _ request: FetchRequest<Job>, limit: Int, _ context: isolated ManagedObjectContext
   ) throws -> [ManagedObjectID] {
-    let needed = engine.scheduler.read { schedule, _ in Set(schedule.dependencies.needed) }.union(replacements.jobs)
+    let named = engine.scheduler.read { schedule, _ in Set(schedule.dependencies.needed) }
+    // The jobs of replacements that are not made yet count as unfinished.
+    let needed = named.union(control.replacements.jobs)
     var request = request
     request.fetchLimit = limit + needed.count
     request.sortDescriptors = [.ascending("finishedAt")]

@@ -225,15 +225,16 @@ final class Scheduler: Sendable {
 
   // MARK: The fleet
 
-  /// Has workers begin runs that were assigned to this host.
+  /// Has workers begin runs that were assigned to this host, or gives them back if it is closed.
   ///
   /// - Parameter assigned: the runs with their jobs, as far as these are not in the schedule for their files.
   func begin(_ assigned: [(run: Run, job: NewJob)]) {
-    let woken = state.withLock { state in
+    let (woken, isClosed) = state.withLock { state in
       let moment = now()
-      state.assigned += assigned.lazy.map { AssignedRun(run: $0, job: $1, since: moment.steady) }
-      return wake(&state, moment)
+      if !state.isClosed { state.assigned += assigned.lazy.map { AssignedRun(run: $0, job: $1, since: moment.steady) } }
+      return (wake(&state, moment), state.isClosed)
     }
+    if isClosed, !assigned.isEmpty { events.send(.givenBack(assigned.map(\.run))) }
     for (worker, job) in woken { worker.resume(returning: job) }
   }
 

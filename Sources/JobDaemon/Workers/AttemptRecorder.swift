@@ -46,6 +46,8 @@ final class AttemptRecorder: Sendable {
     if let hold = error as? AttemptHold {
       return await finish(job, nil, verdict: .hold(hold.description), on: executor)
     }
+    // The lead learns of a type that was taken away behind what it has assigned, and gives this to another host then.
+    if job.run != nil, error is UnknownType { return engine.endUnrecorded(job, .interrupted) }
     engine.report(error, "a job can't be started, and is held")
     engine.endUnrecorded(job, .held)
     if error is UnknownType { engine.scheduler.change { schedule, _ in schedule.awaitingHandler.insert(job.objectID) } }
