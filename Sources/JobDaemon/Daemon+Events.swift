@@ -27,6 +27,7 @@ extension Daemon {
       intake.noteReleased()
       control.noteEnds(of: jobs.lazy.map(\.objectID))
       hotFolders.note(jobs)
+      uploads.note(over: jobs.lazy.map(\.objectID)) { id in scheduler.read { schedule, _ in schedule.contains(id) } }
     case .superseded(let job): releaser.releaseFile(of: job)
     case .doubtful(let name): intake.noteDoubtful(name)
     case .nameFree(let name):

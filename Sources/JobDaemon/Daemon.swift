@@ -169,7 +169,8 @@ package final class Daemon: Sendable {
       },
       shortages: HostShortages(events: events, scheduler: membership == nil ? scheduler : nil),
       payloadDirectory: paths.payload, uploads: UploadedInputs(paths.uploads),
-      syncReleases: { [spool] in try spool.current.synchronize() }, log: log,
+      syncReleases: { [spool] in try spool.current.synchronize() },
+      keepInputs: { [uploads] in uploads.keep($0, of: $1) }, log: log,
       jobLog: jobLog, meter: meter, events: events, membership: membership)
     control = JobControl(engine)
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
@@ -224,7 +225,14 @@ package final class Daemon: Sendable {
   /// Recovers what an earlier run left, then starts to claim and run jobs.
   package func start() throws {
     samples.begin()
-    uploads.sweep()
+    uploads.begin { [main] in
+      try ManagedObjectContext(parent: main, name: "uploads").performAndWait { context in
+        let names = JobState.allCases.filter { !$0.isFinal }.map(\.rawValue)
+        let request = try FetchRequest<Job>(
+          format: "file == nil AND state IN %@ AND arguments CONTAINS 'uploads/'", names)
+        return try context.fetch(request).map { ($0.objectID, $0.arguments) }
+      }
+    }
     if let membership { return try start(membership) }
     try Recovery.removeLeftovers(engine, killProcesses: killLeftovers)
     setLimits(replacing: nil)

@@ -361,6 +361,29 @@ extension SystemTests {
       #expect(try await jobs("state") == ["completed"])
     }
 
+    @Test("What can't be remembered of a file for want of room is remembered when there is some")
+    func noRoom() async throws {
+      let memory = root.paths.hotFolderMemories + "/in"
+      let first = try await DaemonProcess.ready(root)
+      // A folder in the place of its file takes no lines.
+      try FileManager.default.createDirectory(atPath: memory, withIntermediateDirectories: true)
+      try put("a")
+      try await wait(for: 1, of: first)
+      try await first.waitForLog("what is remembered of its files can't be written")
+      #expect(try await first.get("/v1/folders")["folders"]?.array?.first?["problem"]?.string != nil)
+      try FileManager.default.removeItem(atPath: memory)
+      let deadline = ContinuousClock.now + .seconds(30)
+      while !FileManager.default.fileExists(atPath: memory) { try #require(ContinuousClock.now < deadline) }
+      #expect(try await first.stop() == .exited(code: 0))
+      // Its job is forgotten meanwhile.
+      _ = try await root.sql("DELETE FROM Job")
+      let daemon = try await DaemonProcess.ready(root)
+      try put("b")
+      try await daemon.wait { try $0.root.isSpoolEmpty && $0.logText.contains("b") }
+      #expect(try await daemon.stop() == .exited(code: 0))
+      #expect(try await jobs() == ["b"])
+    }
+
     @Test("A file whose failed job is put back is finished like others also when the daemon was restarted before")
     func putBackLater() async throws {
       let cause = root.directory.path("cause")

@@ -86,6 +86,34 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
+    @Test("They stay while a job that was put back needs them, whatever becomes of its file")
+    func putBack() async throws {
+      let root = try DaemonRoot()
+      var daemon = try await DaemonProcess.ready(root)
+      let files = try TemporaryDirectory()
+      let (table, job) = (files.path("bad.csv"), files.path("job.json"))
+      try root.write("number\n1,2\n", to: table)
+      try root.write(Self.job.replacing(#""id": "job""#, with: #""id": "bad", "queue": "later""#), to: job)
+      #expect(try await daemon.tool("submit", "--wait=60", "--input", "table=\(table)", job).code == 1)
+      let error = try await daemon.get("/v1/jobs/bad")["error"]?.string
+      #expect(try await daemon.tool("pause", "--queue", "later").code == 0)
+      #expect(try await daemon.tool("retry", "bad").code == 0)
+      for file in try root.failedFiles {
+        try FileManager.default.removeItem(atPath: "\(root.paths.spoolFailed)/\(file)")
+      }
+      for _ in 0..<2 {
+        #expect(try await daemon.stop() == .exited(code: 0))
+        daemon = try await DaemonProcess.ready(root)
+        #expect(try uploads(daemon).count == 1)
+      }
+      #expect(try await daemon.tool("resume", "--queue", "later").code == 0)
+      try await daemon.wait { try uploads($0).isEmpty }
+      // It was read once more.
+      #expect(try await daemon.get("/v1/jobs/bad")["state"]?.string == "discarded")
+      #expect(try await daemon.get("/v1/jobs/bad")["error"]?.string == error)
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     @Test("A form that is sent again under its key is known by its inputs")
     func keyed() async throws {
       let root = try DaemonRoot()

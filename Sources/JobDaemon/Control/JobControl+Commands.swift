@@ -81,8 +81,9 @@ extension JobControl {
     guard state.isFinal, state.after(event) != nil else { return .impossible(state) }
     if !waitForRelease(of: id, by: deadline) { return .impossible(state) }
     if let owner = try ownerOfKey(of: id) { return .keyTaken(state, owner: owner) }
-    let new = try change(id) { [engine] job in
+    let (new, arguments) = try change(id) { [engine] job in
       let specification = try JobSpecification(record: job)
+      engine.keepInputs(job.arguments, id)
       job.maxAttempts = job.attempt + Int32(try Self.attempts(of: job, engine))
       job.currentState = .available
       job.failure = nil
@@ -97,9 +98,11 @@ extension JobControl {
       job.file = nil
       var again = specification
       again.notBefore = nil
-      return NewJob(id: id, file: nil, specification: again, name: job.id)
+      return (NewJob(id: id, file: nil, specification: again, name: job.id), job.arguments)
     }
     engine.scheduler.add([new])
+    // Once more: the news of the end before may have come in between.
+    engine.keepInputs(arguments, id)
     return .done
   }
 

@@ -20,6 +20,8 @@ struct JobEngine: Sendable {
   let uploads: UploadedInputs
   /// Makes the removals of released files durable.
   let syncReleases: @Sendable () throws -> Void
+  /// Keeps the inputs that came with a job, and that its arguments name, until it is over.
+  let keepInputs: @Sendable (_ arguments: String, _ job: ManagedObjectID) -> Void
   let log: DaemonLog
   let jobLog: JobLog
   let meter: JobMeter

@@ -1,3 +1,4 @@
+import Foundation
 import SystemSupport
 
 extension Directory {
@@ -11,17 +12,34 @@ extension Directory {
     return directory
   }
 
-  /// Moves a file to another folder, under a name that is free there.
-  func move(_ name: FileName, into target: Directory) throws(SystemError) {
-    var free = name
+  /// Moves a file to another folder, or deletes it, unless another one or other content has taken its place by then.
+  ///
+  /// - Parameter target: nil to delete it.
+  func take(_ name: FileName, _ form: FileForm, to target: Directory?) throws(SystemError) {
+    // It is looked at where nobody can put another one in its place any more.
+    let hidden = FileName(".bobbin-\(UUID().uuidString)")
+    let place = target ?? self
+    let taken = try move(name, to: target == nil ? hidden : name, in: place)
+    guard FileForm(try place.status(of: taken)) == form else {
+      // Its event has it become a job.
+      _ = try place.move(taken, to: name, in: self)
+      return
+    }
+    if target == nil { try unlink(taken) }
+  }
+
+  /// Moves a file to another folder, under a name if that is free there, or one like it; returns the name.
+  private func move(_ name: FileName, to wanted: FileName, in target: Directory) throws(SystemError) -> FileName {
+    var free = wanted
     while true {
       do throws(SystemError) {
-        return try rename(name, to: free, in: target, replacing: false)
+        try rename(name, to: free, in: target, replacing: false)
+        return free
       } catch {
         guard error.code == .exists else { throw error }
       }
       let ending = "." + String(UInt32.random(in: .min ... .max), radix: 36)
-      free = FileName(bytes: name.bytes.prefix(255 - ending.utf8.count)).appending(ending)
+      free = FileName(bytes: wanted.bytes.prefix(255 - ending.utf8.count)).appending(ending)
     }
   }
 }

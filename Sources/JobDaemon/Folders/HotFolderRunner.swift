@@ -165,7 +165,8 @@ final class HotFolderRunner: Sendable {
       case .scan: scan(tree)
       case .look(let paths): for path in paths { look(at: path, in: tree) }
       case .rest(let moment):
-        if let moment { workAgain(after: max(.zero, moment - .now)) } else { timer.disarm() }
+        let delays = [moment.map { max(.zero, $0 - .now) }, memoryFile.hasUnwritten ? Self.retryDelay : nil]
+        if let delay = delays.compactMap(\.self).min() { workAgain(after: delay) } else { timer.disarm() }
         return
       }
     }
@@ -337,7 +338,7 @@ final class HotFolderRunner: Sendable {
       }
       state.withLock { $0.decisions.finish(id, at: .now) }
     }
-    if !lines.isEmpty { remember(lines) }
+    if !lines.isEmpty || memoryFile.hasUnwritten { remember(lines) }
   }
 
   /// Moves or deletes a file; returns true if it is not there any more, or is another one by now.
@@ -352,11 +353,8 @@ final class HotFolderRunner: Sendable {
       guard try directory.contains(name), FileForm(try directory.status(of: name)) == file.content.form else {
         return true
       }
-      if let target {
-        try directory.move(name, into: Directory(path: target).makingFolders(file.path.parent.names))
-      } else {
-        try directory.unlink(name)
-      }
+      let place = try target.map { try Directory(path: $0).makingFolders(file.path.parent.names) }
+      try directory.take(name, file.content.form, to: place)
       return true
     } catch {
       refuse(file.path, "its job is over, but it can't be \(isDeleted ? "deleted" : "moved"), and stays: \(error)")
@@ -391,7 +389,7 @@ final class HotFolderRunner: Sendable {
 
   private func solve() {
     let wasThere = state.withLock { state in
-      defer { state.problem = nil }
+      defer { if !memoryFile.hasUnwritten { state.problem = nil } }
       return state.problem != nil
     }
     if wasThere { jobs.problemsDidChange() }

@@ -3,11 +3,12 @@ import Dispatch
 import Foundation
 import Glibc
 import Jobs
+import ObjectGraph
 import Synchronization
 import SystemSupport
 
 /// The inputs that come with jobs over the socket, in `uploads/`: a folder for each job file, as long as that is in `cur/`,
-/// or in `failed/`.
+/// or in `failed/`, or one of its jobs was put back and is not over.
 ///
 /// So they are there whenever the jobs may run, go when all are completed, and go with the file if one has failed. A
 /// folder without a file is what a crash has left, and the next sweep removes it.
@@ -17,6 +18,8 @@ final class Uploads: Sendable {
     var folders: [FileName: (user: UInt32, bytes: UInt64)] = [:]
     /// Folders whose job file is about to be written, or which are being received.
     var begun: Set<FileName> = []
+    /// The unfinished jobs that were put back, by the folders whose files they name: their job file may be gone before them.
+    var putBack: [FileName: Set<ManagedObjectID>] = [:]
     /// The bytes of folders that are being received which are not on the disk yet.
     var announced: [FileName: UInt64] = [:]
 
@@ -134,6 +137,47 @@ final class Uploads: Sendable {
     removals.async { self.removeIfUnused(name) }
   }
 
+  /// Keeps the inputs that a job's arguments name until that is over, as it was put back.
+  func keep(_ arguments: String, of job: ManagedObjectID) {
+    guard arguments.contains(path + "/") else { return }
+    state.withLock { state in
+      for name in state.folders.keys where arguments.contains("\(path)/\(name)/") {
+        state.putBack[name, default: []].insert(job)
+      }
+    }
+  }
+
+  /// Removes what was kept for jobs that are over.
+  ///
+  /// - Parameter isUnfinished: tells whether one of the jobs was put back since.
+  func note(over jobs: some Sequence<ManagedObjectID>, unless isUnfinished: (ManagedObjectID) -> Bool) {
+    if state.withLock(\.putBack.isEmpty) { return }
+    let over = Set(jobs.filter { !isUnfinished($0) })
+    let free = state.withLock { state -> [FileName] in
+      state.putBack = state.putBack.mapValues { $0.subtracting(over) }
+      defer { state.putBack = state.putBack.filter { !$0.value.isEmpty } }
+      return state.putBack.filter(\.value.isEmpty).map(\.key)
+    }
+    for name in free { removals.async { self.removeIfUnused(name) } }
+  }
+
+  /// Begins with what earlier runs have left.
+  ///
+  /// - Parameter putBack: the unfinished jobs that have no job file any more, with their arguments.
+  func begin(putBack: () throws -> [(job: ManagedObjectID, arguments: String)]) {
+    do {
+      let names = try folder.entries().filter { !$0.isHidden }
+      // Most starts find none.
+      if !names.isEmpty {
+        for name in names { try count(name) }
+        for (job, arguments) in try putBack() { keep(arguments, of: job) }
+      }
+      sweep()
+    } catch {
+      log.error("uploads/ can't be looked through, and keeps inputs of finished jobs: \(error)")
+    }
+  }
+
   /// Removes all folders whose job files are gone; what is there at the first sweep counts for its users.
   func sweep() {
     do {
@@ -147,9 +191,12 @@ final class Uploads: Sendable {
 
   private func removeIfUnused(_ name: FileName) {
     do throws(SystemError) {
+      if state.withLock({ $0.putBack[name] != nil }) { return }
       let file = Submitter.fileName(ofUpload: name)
-      // Somebody may be about to try a failed file again, which is then in new/.
-      for place in [spool.current, spool.failed, spool.new] where try place.contains(file) { return try count(name) }
+      // Somebody may be about to try a failed file again, which is then in new/, and then in cur/ once more.
+      for place in [spool.current, spool.failed, spool.new, spool.current] where try place.contains(file) {
+        return try count(name)
+      }
       remove(name)
     } catch {
       log.error("the inputs in uploads/\(name) can't be looked at: \(error)")
