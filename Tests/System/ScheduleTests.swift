@@ -99,6 +99,11 @@ extension SystemTests {
       #expect(try await daemon.get("/v1/jobs/\(first)")["state"]?.string == "available")
       #expect(try await daemon.get("/v1/jobs/\(second)")["state"]?.string == "waiting")
       #expect(try await run(daemon, "why", second).contains(first))
+      // Whoever cancels what waits has the next one wait for what is left.
+      _ = try await run(daemon, "cancel", second)
+      let third = try await run(daemon, "run", "queueing")
+      #expect(try await daemon.get("/v1/jobs/\(third)")["state"]?.string == "waiting")
+      #expect(try await run(daemon, "why", third).contains(first))
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 

@@ -23,16 +23,36 @@ struct FiringDesk: Sendable {
     let name = Submitter.fileName(forFiring: order.firing.id)
     // It was submitted before the daemon ended, and is recovered.
     if try spool.current.contains(name) { return }
-    let earlier = try order.previous.map(unfinishedJobs) ?? []
+    let earlier = order.previous == nil ? [] : try unfinishedJobs(before: order.firing)
     let data = try file.data(of: order.firing, waitingFor: earlier)
     _ = try intake.accept(data, as: name, submitter: Credentials.effectiveUser)
   }
 
-  /// The IDs of those jobs of a firing that are unfinished.
-  func unfinishedJobs(of firing: Firing) throws -> [String] {
+  /// The IDs of the unfinished jobs of the newest earlier firing that has any, which may wait for those before them: the last
+  /// one may be cancelled or refused while another runs.
+  private func unfinishedJobs(before firing: Firing) throws -> [String] {
     try ManagedObjectContext(parent: main, name: "schedules").performAndWait { context in
-      try Self.jobs(of: firing, in: context).filter { !$0.currentState.isFinal }.map(\.id)
+      let found = try Self.unfinishedJobs(of: firing.schedule, in: context).filter { $0.firing != firing }
+      return found.filter { $0.firing == found.first?.firing }.map(\.id)
     }
+  }
+
+  /// True if a job of any firing of a schedule is unfinished.
+  func hasUnfinishedJobs(of schedule: String) throws -> Bool {
+    try ManagedObjectContext(parent: main, name: "schedules").performAndWait { context in
+      try !Self.unfinishedJobs(of: schedule, in: context).isEmpty
+    }
+  }
+
+  /// The unfinished jobs of a schedule's firings, the newest first.
+  private static func unfinishedJobs(
+    of schedule: String, in context: isolated ManagedObjectContext
+  ) throws -> [(firing: Firing, id: String)] {
+    var request = try FetchRequest<Job>(
+      format: "id BEGINSWITH %@ AND submitter == %@ AND state IN %@", schedule + "@",
+      Int64(Credentials.effectiveUser), JobState.allCases.filter { !$0.isFinal }.map(\.rawValue))
+    request.sortDescriptors = [.descending("id")]
+    return try context.fetch(request).compactMap { job in Firing(ofJob: job.id).map { (firing: $0, id: job.id) } }
   }
 
   /// True if jobs of the firing have records: this host or another one has submitted them.

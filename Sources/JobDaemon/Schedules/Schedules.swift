@@ -192,7 +192,7 @@ final class Schedules: Sendable {
     var unfinished: Set<Firing> = []
     for schedule in overview where files[schedule.name]?.rule.overlap == .skip {
       guard let next = schedule.next, next <= time, let last = schedule.last else { continue }
-      if try !desk.unfinishedJobs(of: last).isEmpty { unfinished.insert(last) }
+      if try desk.hasUnfinishedJobs(of: schedule.name) { unfinished.insert(last) }
     }
     return unfinished
   }

@@ -169,7 +169,11 @@ final class Uploads: Sendable {
       let names = try folder.entries().filter { !$0.isHidden }
       // Most starts find none.
       if !names.isEmpty {
-        for name in names { try count(name) }
+        for name in names {
+          do throws(SystemError) { try count(name) } catch {
+            log.error("the inputs in uploads/\(name) can't be looked at: \(error)")
+          }
+        }
         for (job, arguments) in try putBack() { keep(arguments, of: job) }
       }
       sweep()
