@@ -227,7 +227,7 @@ package final class Daemon: Sendable {
     samples.begin()
     uploads.begin { [main] in
       try ManagedObjectContext(parent: main, name: "uploads").performAndWait { context in
-        let names = JobState.allCases.filter { !$0.isFinal }.map(\.rawValue)
+        let names = JobState.unfinished.map(\.rawValue)
         let request = try FetchRequest<Job>(
           format: "file == nil AND state IN %@ AND arguments CONTAINS 'uploads/'", names)
         return try context.fetch(request).map { ($0.objectID, $0.arguments) }

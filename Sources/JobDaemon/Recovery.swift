@@ -69,7 +69,7 @@ struct Recovery {
     try recoverPauses()
     try recoverStarts()
     let ids = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
-      try context.fetchIDs(FetchRequest<Job>(states: JobState.allCases.filter { !$0.isFinal }))
+      try context.fetchIDs(FetchRequest<Job>(states: JobState.unfinished))
     }.sorted { $0.key < $1.key }
     var callbacks: [NewJob] = []
     var cancelled: [(ManagedObjectID, String)] = []

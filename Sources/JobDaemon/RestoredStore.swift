@@ -23,7 +23,7 @@ package enum RestoredStore {
     let manifest = FileName(Paths.backupManifest)
     guard try folder.contains(manifest) else { return }
     try ManagedObjectContext(coordinator: coordinator, name: "restored").performAndWait { context in
-      let ids = try context.fetchIDs(FetchRequest<Job>(states: JobState.allCases.filter { !$0.isFinal }))
+      let ids = try context.fetchIDs(FetchRequest<Job>(states: JobState.unfinished))
       for start in stride(from: 0, to: ids.count, by: chunkSize) {
         let part = ids[start..<min(start + chunkSize, ids.count)]
         for job in try context.fetch(FetchRequest<Job>(objectIDs: part)) { job.file = noFile }

@@ -21,6 +21,9 @@ public enum JobState: String, Sendable, Hashable, CaseIterable {
   /// Set aside because its process crashed too often; leads to ``available`` when an operator redrives it.
   case quarantined
 
+  /// The states of jobs that are not over.
+  package static let unfinished = allCases.filter { !$0.isFinal }
+
   /// True if the daemon does nothing more about the job by itself.
   public var isFinal: Bool {
     switch self {

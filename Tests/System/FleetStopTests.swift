@@ -24,8 +24,7 @@ extension SystemTests {
           Name=\(name)
           [Workers]
           Count=2
-          [Writer]
-          FlushIntervalSec=20ms
+          \(DaemonRoot.quickFlushes)
           ShutdownTimeoutSec=\(name == "a" ? "1s" : "60s")
           """)
       }

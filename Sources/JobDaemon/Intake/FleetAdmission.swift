@@ -268,7 +268,7 @@ final class FleetAdmission: Sendable {
   /// Gives the jobs of a store that was copied, which were bound to this spool, the places that they ask for themselves.
   func placeAdoptedJobs() throws {
     let ids = try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
-      try context.fetchIDs(FetchRequest<Job>(states: JobState.allCases.filter { !$0.isFinal }))
+      try context.fetchIDs(FetchRequest<Job>(states: JobState.unfinished))
     }
     for start in stride(from: 0, to: ids.count, by: Self.keyCount) {
       let chunk = ids[start..<min(start + Self.keyCount, ids.count)]

@@ -50,7 +50,7 @@ struct FiringDesk: Sendable {
   ) throws -> [(firing: Firing, id: String)] {
     var request = try FetchRequest<Job>(
       format: "id BEGINSWITH %@ AND submitter == %@ AND state IN %@", schedule + "@",
-      Int64(Credentials.effectiveUser), JobState.allCases.filter { !$0.isFinal }.map(\.rawValue))
+      Int64(Credentials.effectiveUser), JobState.unfinished.map(\.rawValue))
     request.sortDescriptors = [.descending("id")]
     return try context.fetch(request).compactMap { job in Firing(ofJob: job.id).map { (firing: $0, id: job.id) } }
   }

@@ -153,10 +153,10 @@ final class Uploads: Sendable {
   func note(over jobs: some Sequence<ManagedObjectID>, unless isUnfinished: (ManagedObjectID) -> Bool) {
     if state.withLock(\.putBack.isEmpty) { return }
     let over = Set(jobs.filter { !isUnfinished($0) })
-    let free = state.withLock { state -> [FileName] in
-      state.putBack = state.putBack.mapValues { $0.subtracting(over) }
-      defer { state.putBack = state.putBack.filter { !$0.value.isEmpty } }
-      return state.putBack.filter(\.value.isEmpty).map(\.key)
+    let free = state.withLock { state in
+      let before = state.putBack.keys
+      state.putBack = state.putBack.mapValues { $0.subtracting(over) }.filter { !$0.value.isEmpty }
+      return before.filter { state.putBack[$0] == nil }
     }
     for name in free { removals.async { self.removeIfUnused(name) } }
   }

@@ -190,7 +190,7 @@ private struct Backlogs {
   }
 
   func samples(label: String) -> [(MetricsText.Labels, Double)] {
-    let states = JobState.allCases.filter { !$0.isFinal }
+    let states = JobState.unfinished
     return entries.flatMap { entry in
       states.map { ([(label, entry.name), ("state", $0.rawValue)], Double(entry.counts[$0] ?? 0)) }
     }
