@@ -170,9 +170,9 @@ extension SystemTests {
       let files = try TemporaryDirectory()
       let table = files.path("table.csv")
       try root.write(Self.table, to: table)
-      func code(_ parts: String...) async throws -> String? {
+      func code(_ parts: String..., query: String = "") async throws -> String? {
         let arguments = ["-sS", "--unix-socket", root.paths.socket] + parts.flatMap { ["--form", $0] }
-        let reply = try await Tool.run("/usr/bin/curl", arguments + ["http://localhost/v1/jobs"])
+        let reply = try await Tool.run("/usr/bin/curl", arguments + ["http://localhost/v1/jobs" + query])
         return try JSONValue(parsing: Array(reply.output.utf8), dialect: .json)["error"]?["code"]?.string
       }
       let job = "job=\(Self.job)"
@@ -191,6 +191,10 @@ extension SystemTests {
       }
       try root.write(String(repeating: "x", count: 65 << 10), to: table)
       #expect(try await code(job, "table=@\(table)") == "body-too-large")
+      // Nobody sends a large form in vain.
+      for query in ["?wiat=60", "?wait=long", "?directory=here", "?tag=a%20b"] {
+        #expect(try await code(job, "table=@\(table)", query: query) == "bad-request", "\(query)")
+      }
       // A client that goes in the middle.
       let client = ControlClient(socketPath: root.paths.socket)
       _ = try? await onThread {

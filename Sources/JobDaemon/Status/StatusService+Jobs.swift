@@ -24,36 +24,10 @@ extension StatusService {
       .get, "/v1/jobs/:id", needs: .reading,
       as: .init("All about one job", .reply(JobReply.self), refusals: [404, 409])
     ) { request, parameters in self.job(parameters["id"], request) }
-    router.on(
-      .post, "/v1/jobs", needs: .submitting,
-      as: .init(
-        "Accepts jobs, and waits for them if wanted", .reply(JobsReply.self), statuses: [200, 202],
-        query: [
-          .integer("wait", in: 0...86_400, "Replies when all jobs have finished, or after so many seconds"),
-          .text("directory", "The absolute path at which relative paths in arguments start"),
-          .init(
-            name: "tag",
-            summary: "A word that the name of the jobs' file gets, and whose beginnings before dots name that",
-            schema: ["type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$"]),
-          .text(
-            OpenInputs.key, "The names of the open files that have come with the connection, with commas between them"),
-        ],
-        headers: [
-          .init(
-            name: "Idempotency-Key", summary: "The same body with the same key is accepted once",
-            schema: ["type": "string", "pattern": "^[ -~]{1,255}$"])
-        ],
-        body: .init(
-          .json(["type": "object"]), .text("application/x-ndjson"), .form(Self.formSchema), isRequired: true),
-        refusals: [409, 422])
-    ) { request, _ in self.submit(request) }
+    router.on(.post, "/v1/jobs", needs: .submitting, as: SubmissionTerms.description) { request, _ in
+      self.submit(request)
+    }
   }
-
-  /// A job file with the inputs that its jobs name.
-  private static let formSchema: JSONValue = [
-    "type": "object", "required": ["job"], "properties": ["job": ["type": "string"]],
-    "additionalProperties": ["type": "string", "format": "binary"],
-  ]
 
   private func jobs(_ request: HTTPRequest) -> HTTPReply {
     let listing: JobListing

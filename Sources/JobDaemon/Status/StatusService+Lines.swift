@@ -26,6 +26,9 @@ extension StatusService {
       }
     }
     guard isOfLines || isForm else { return .memory }
+    do throws(SubmissionTerms.Refusal) { _ = try SubmissionTerms(request, hasLines: isOfLines) } catch {
+      return .refused(error.response)
+    }
     if let refusal = intakeRefusal { return .refused(refusal) }
     if isForm { return place(formOf: request, length: length) }
     let limit = daemon.configuration.value.spool.maxLineFileSize
@@ -49,9 +52,9 @@ extension StatusService {
     _ lines: SpooledFile, of submission: Submission, at place: WaitingClients.Place?, responder: HTTPResponder
   ) throws {
     var lines = lines
-    if let directory = submission.directory { lines = try daemon.resolvingPaths(in: lines, from: directory) }
-    let name = Submitter.fileName(for: submission.user, tag: submission.tag, hasLines: true)
-    try daemon.intake.accept(lines, as: name, submitter: submission.user, needsAll: submission.wait != nil) {
+    if let directory = submission.terms.directory { lines = try daemon.resolvingPaths(in: lines, from: directory) }
+    let name = Submitter.fileName(for: submission.user, tag: submission.terms.tag, hasLines: true)
+    try daemon.intake.accept(lines, as: name, submitter: submission.user, needsAll: submission.terms.wait != nil) {
       [self] result in
       switch result {
       case .success(let admitted):
@@ -78,7 +81,7 @@ extension StatusService {
             reply.unknownAfter = lines.unknown[id]
           }
           body.append(contentsOf: ",\"total\":\(lines.count),\"repeated\":\(lines.repeatedCount)".utf8)
-          if submission.wait != nil {
+          if submission.terms.wait != nil {
             let counts = try Self.counts(lines.objectIDs, context, daemon: daemon)
             body.append(contentsOf: ",\"counts\":\(JSONValue.counts(counts).serialized())".utf8)
           }

@@ -6,7 +6,7 @@ import SystemSupport
 
 /// The common parts of submissions, whether they are documents or lines.
 extension StatusService {
-  /// A client's submission, and how long it wants to wait for it.
+  /// A client's submission.
   struct Submission: Sendable {
     let body: Data
     /// The file with one job on each line that the body is; nil for a document.
@@ -16,44 +16,13 @@ extension StatusService {
     /// The open files that came with it, whose contents are such inputs.
     let open: OpenInputs?
     let client: HTTPClient
-    let wait: Duration?
-    /// The folder that relative paths of a document start at; nil for `payload/`.
-    let directory: String?
-    /// The trace that the client is in, for jobs of a document that name none.
-    let trace: TraceContext?
-    /// The client's word for it, by which the client finds its jobs.
-    let tag: String?
-    /// The client's key, by which a document is known when it comes again.
-    let key: String?
+    let terms: SubmissionTerms
 
     var user: UInt32 { client.credentials?.user ?? .max }
 
     /// True if it has files that are written once more before its jobs are admitted.
-    var needsCopy: Bool { open != nil || lines != nil && directory != nil }
+    var needsCopy: Bool { open != nil || lines != nil && terms.directory != nil }
   }
-
-  /// The client's key for its submission, or the reply to one that has none that will do.
-  static func key(of request: HTTPRequest) -> Result<String?, Refusal> {
-    let values = request.headers.values(of: "Idempotency-Key")
-    guard let key = values.first else { return .success(nil) }
-    guard values.count == 1, (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ 0x20...0x7e ~= $0 }) else {
-      return .failure(
-        Refusal(
-          response: .failure(
-            400, code: "bad-request", message: "an Idempotency-Key is one field of 1 to 255 visible characters")))
-    }
-    if request.sink is SpooledFile {
-      return .failure(
-        Refusal(
-          response: .failure(
-            400, code: "bad-request", message: "an Idempotency-Key is not for lines",
-            hint: "give each line an \"id\": the same ID is run once")))
-    }
-    return .success(key)
-  }
-
-  /// A reply that ends a request early.
-  struct Refusal: Error { let response: HTTPResponse }
 
   /// The reply to submissions while none are accepted; nil if they are.
   var intakeRefusal: HTTPResponse? {
@@ -92,7 +61,7 @@ extension StatusService {
     at place: WaitingClients.Place?, responder: HTTPResponder,
     then answer: @escaping @Sendable (_ status: Int) -> Void
   ) {
-    guard let wait = submission.wait else { return answer(202) }
+    guard let wait = submission.terms.wait else { return answer(202) }
     let waiting = SubmissionWait(jobs, daemon) { [daemon] isOver in
       daemon.lastReplies.enter()
       responder.whenOver { daemon.lastReplies.leave() }

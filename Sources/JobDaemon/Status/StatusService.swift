@@ -224,25 +224,11 @@ package final class StatusService: Sendable {
   // MARK: Submitting
 
   func submit(_ request: HTTPRequest) -> HTTPReply {
-    let seconds = request.query("wait").map { Double($0) ?? -1 }
-    if let seconds, !(0...86_400).contains(seconds) {
-      return .now(.failure(400, code: "bad-request", message: "wait is a number of seconds, at most 86400"))
-    }
-    let wait = seconds.map { Duration.seconds($0) }
-    let directory = request.query("directory")
-    if let directory, !directory.hasPrefix("/") || directory.utf8.contains(0) || directory.utf8.count >= PATH_MAX {
-      return .now(
-        .failure(400, code: "bad-request", message: "directory is an absolute path of less than \(PATH_MAX) bytes"))
-    }
-    let tag = request.query("tag")
-    if let tag, !Submitter.isTag(tag) {
-      return .now(
-        .failure(400, code: "bad-request", message: "tag is 1 to 100 letters, digits, hyphens, underscores and dots"))
-    }
-    let key: String?
-    switch Self.key(of: request) {
-    case .success(let given): key = given
-    case .failure(let refusal): return .now(refusal.response)
+    let terms: SubmissionTerms
+    do throws(SubmissionTerms.Refusal) {
+      terms = try SubmissionTerms(request, hasLines: request.sink is SpooledFile)
+    } catch {
+      return .now(error.response)
     }
     if let refusal = intakeRefusal { return .now(refusal) }
     let open = OpenInputs(request)
@@ -265,12 +251,13 @@ package final class StatusService: Sendable {
     }
     let submission = Submission(
       body: request.body, lines: request.sink as? SpooledFile, form: request.sink as? UploadedForm,
-      open: open, client: request.client, wait: wait, directory: directory,
-      trace: TraceContext(headers: request.headers), tag: tag, key: key)
+      open: open, client: request.client, terms: terms)
     // The reply has its own deadline; the wait ends before it.
-    return .later(within: (wait ?? .zero) + (request.sink == nil && open == nil ? .seconds(60) : Self.linesTimeout)) {
+    return .later(
+      within: (terms.wait ?? .zero) + (request.sink == nil && open == nil ? .seconds(60) : Self.linesTimeout)
+    ) {
       responder in
-      guard wait != nil else { return self.begin(submission, nil, responder: responder) }
+      guard terms.wait != nil else { return self.begin(submission, nil, responder: responder) }
       guard let place = self.enterWaits(request.client, responder) else { return }
       self.begin(submission, place, responder: responder)
     }
@@ -306,14 +293,14 @@ package final class StatusService: Sendable {
       let form = try submission.form?.finish()
       let inputs = try submission.open?.receive(into: daemon.uploads, for: submission.user) ?? form?.inputs
       let document = form?.document ?? submission.body
-      let key = submission.key.map {
+      let key = submission.terms.key.map {
         SubmissionKey(
           $0, of: submission.user, body: document, inputs: inputs.map { Array($0.files.values) } ?? [],
-          directory: submission.directory)
+          directory: submission.terms.directory)
       }
       let files = try daemon.accept(
-        document, with: inputs, submitter: submission.user, directory: submission.directory,
-        trace: submission.trace, key: key, tag: submission.tag)
+        document, with: inputs, submitter: submission.user, directory: submission.terms.directory,
+        trace: submission.terms.trace, key: key, tag: submission.terms.tag)
       wait(
         for: files.flatMap(\.objectIDs), in: files, namesKnown: files.contains(where: \.namesKnown), of: submission,
         at: place, responder: responder
