@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import PostgresTesting
+import SystemSupport
 
 /// How soon another host begins a job that was dropped on one, while all are at rest: from the rename of its file to the
 /// start that its record tells.
@@ -53,15 +55,21 @@ struct FleetPickUpGroup: BenchGroup {
       target: .atMost(target))
   }
 
-  /// Drops a job, and waits for its end; returns the moment of the rename.
+  /// Drops a job, and waits until its file has gone, of which the kernel tells: nobody asks the daemons for anything meanwhile.
+  ///
+  /// - Returns: the moment of the rename.
   private func drop(_ id: String, on daemon: DaemonRun) async throws -> Date {
-    let file = "\(daemon.spool)/tmp/\(id).json"
+    let name = FileName("\(id).json")
+    let gone = Latch()
+    let watcher = try DirectoryWatcher(
+      Directory(path: daemon.spool + "/cur"), queue: DispatchQueue(label: "files"), tellsDeletion: true
+    ) { if $0.contains(.deleted(name)) { gone.open() } }
+    defer { watcher.stop() }
+    let file = "\(daemon.spool)/tmp/\(name)"
     try Data("{\"type\":\"noop\",\"id\":\"\(id)\"}".utf8).write(to: URL(filePath: file))
     let renamed = Date()
-    guard rename(file, "\(daemon.spool)/new/\(id).json") == 0 else { throw BenchError("rename: \(errno)") }
-    // A job that waits for it, so that nothing is polled.
-    let after = "{\"type\":\"noop\",\"after\":\"\(id)\"}"
-    _ = try await onThread { try daemon.send("POST", "/v1/jobs", wait: true, after) }
+    guard rename(file, "\(daemon.spool)/new/\(name)") == 0 else { throw BenchError("rename: \(errno)") }
+    guard try await onThread({ gone.wait(for: .seconds(60)) }) else { throw BenchError("\(name) is not run") }
     return renamed
   }
 }

@@ -39,6 +39,16 @@ package enum LedgerError: Error, Sendable, Equatable {
   case setBack
 }
 
+extension LedgerRequest {
+  /// True if it writes nothing under a receipt, so that it may simply be made again when its answer is lost.
+  var isRepeatable: Bool {
+    switch self {
+    case .replaceSlot, .readNews: true
+    default: false
+    }
+  }
+}
+
 extension LedgerError {
   /// True if the same would be answered the same way.
   package var isFinal: Bool {
@@ -105,7 +115,10 @@ package enum LedgerRequest: Sendable {
   /// Reads what can only be told when all jobs are there: those of some names, as far as they are known, and the orders
   /// that have no answer, with the rows of their jobs. Answered by ``LedgerReply/loadedRest(known:orders:)``.
   case loadRest(names: Set<String>, Receipt)
-  /// A lead's round. Answered by ``LedgerReply/news(_:)``.
+  /// Reads news above a number, and deletes none; but for those that the lead has read already. Answered by
+  /// ``LedgerReply/news(_:_:)``.
+  case readNews(above: Int64, besides: [Int64])
+  /// A lead's round. Answered by ``LedgerReply/news(_:_:)``.
   case round(LeadRound, Receipt)
   /// Deletes jobs with all that is theirs, as far as they are final and not in quarantine, nobody runs them, no order to
   /// them is open, and the hosts of their spools have acted on their ends. Answered by ``LedgerReply/removed(_:)``.
@@ -157,6 +170,8 @@ package struct FirstJobs: Sendable {
 package struct LeadRound: Sendable {
   /// News up to this number have been read, and nothing comes late any more.
   package var floor: Int64
+  /// The numbers of news that were read before, and are only deleted.
+  package var readNews: [Int64] = []
   /// New assignments.
   package var runs: [Run] = []
   /// The number of them that count for each rate, with the milliseconds for which they do.

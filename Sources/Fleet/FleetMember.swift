@@ -163,7 +163,7 @@ package struct FleetMember: Sendable {
       actions += watch(beat, at: now)
       // A hint may have been lost.
       if beat.runCount > 0 || beat.stopCount > stopped.count || wasDoubtful || isOther { actions += read() }
-      if beat.hasNews || isOther { lead?.noteHint() }
+      if beat.hasNews || isOther { lead?.noteNewsInInbox() }
       return actions + goOn(.lead, at: now)
     default:
       lease.noteMissedBeat()
@@ -267,6 +267,11 @@ package struct FleetMember: Sendable {
     return [.send(request, channel)]
   }
 
+  private mutating func begin(_ channel: MemberChannel, _ request: LedgerRequest) -> [MemberAction] {
+    slots[channel]?.begin(request)
+    return [.send(request, channel)]
+  }
+
   private mutating func handle(
     _ result: Result<LedgerReply, LedgerError>, _ channel: MemberChannel, at now: Moment
   ) -> [MemberAction] {
@@ -355,10 +360,7 @@ package struct FleetMember: Sendable {
   /// Makes the next request of a channel, if it is idle and there is something to do.
   private mutating func goOn(_ channel: MemberChannel, at now: Moment) -> [MemberAction] {
     guard let slot = slots[channel], slot.isIdle else { return [] }
-    if slot.isOld {
-      guard let request = slots[channel]?.beginReplacement() else { return [] }
-      return [.send(request, channel)]
-    }
+    if slot.isOld { return begin(channel, slot.replacement) }
     switch channel {
     case .beat, .runs: return []
     case .flush:
@@ -376,7 +378,8 @@ package struct FleetMember: Sendable {
       }
     case .lead:
       switch lead?.next(at: now) {
-      case .request(let make)?: return begin(.lead, make)
+      case .write(let make)?: return begin(.lead, make)
+      case .read(let request)?: return begin(.lead, request)
       case .rest(until: let time?)?:
         let delay = min(
           time.steady == .max ? .max : time.steady - now.steady, time.wall == .max ? .max : time.wall - now.wall)

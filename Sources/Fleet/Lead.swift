@@ -3,6 +3,8 @@ import Jobs
 
 /// The lead's part of a host: loads the ledger, and then in rounds reads news and writes assignments.
 ///
+/// A round that would only read deletes nothing, and needs no commit: the next one that writes deletes what was read.
+///
 /// A value: it is asked for its next request when its slot is idle, and told of the answer.
 package struct Lead: Sendable {
   /// The term that it leads, which no other host has led or will lead.
@@ -19,12 +21,20 @@ package struct Lead: Sendable {
   private var ends: [JobState: Int] = [:]
   private var suspects: [(host: Int, silence: Silence)] = []
   private var hasHint = true
+  /// The numbers of news that were read and are still in the inbox, and the timeline of the server that had them.
+  package private(set) var readNews: [Int64] = []
+  private var timeline: Int64?
+  /// True if the next round is to be written though it decides nothing, so that news which were read are deleted.
+  private var isToDelete = false
   /// True if there are jobs that came from the ledger since the last round.
   private var hasJustRead = false
   private var lastRound = Int64.min / 2
   /// The time from the last round to the next: what came alone goes on at once, and what comes in masses comes together.
   private var pause: Int64 = 0
   private var floor: NewsFloor
+
+  /// So many news are read at most before they are deleted.
+  private static let readNewsLimit = 100
 
   private enum Removal: Sendable {
     case none
@@ -50,6 +60,12 @@ package struct Lead: Sendable {
 
   /// Notes that there may be news.
   mutating func noteHint() { hasHint = true }
+
+  /// Notes that the inbox is not empty: something was not told of, or lies there that was read.
+  mutating func noteNewsInInbox() {
+    hasHint = true
+    isToDelete = true
+  }
 
   /// The number up to which news have been read, and nothing comes late any more.
   var newsFloor: Int64 { floor.number }
@@ -85,32 +101,47 @@ package struct Lead: Sendable {
 
   /// The lead's choice when its slot is idle.
   enum Next {
-    case request((Receipt) -> LedgerRequest)
+    /// A request under the receipt of the lead's slot.
+    case write((Receipt) -> LedgerRequest)
+    case read(LedgerRequest)
     /// Nothing before a time; nil until there are news.
     case rest(until: Moment?)
+
+    /// The request, if there is one, under a receipt if it needs that.
+    func request(under receipt: () -> Receipt) -> LedgerRequest? {
+      switch self {
+      case .write(let make): make(receipt())
+      case .read(let request): request
+      case .rest: nil
+      }
+    }
   }
 
   /// The next request.
   mutating func next(at now: Moment) -> Next {
     guard let isLoading = assigner?.isLoading else {
       let first = FirstJobs(times.jobsAtOnce, agingStep: agingStep)
-      return .request { .load(first: first, $0) }
+      return .write { .load(first: first, $0) }
     }
     if let suspect = suspects.first {
-      return .request { .fence(host: suspect.host, silence: suspect.silence, $0) }
+      return .write { .fence(host: suspect.host, silence: suspect.silence, $0) }
     }
     // Between two rounds, so that neither has changed one of these jobs without the other's knowledge.
     if case .wanted(let jobs) = removal, !isLoading, let unneeded = assigner?.unneeded(jobs) {
       removal = .underWay(unneeded.count)
-      return .request { .remove(unneeded, $0) }
+      return .write { .remove(unneeded, $0) }
     }
     if !isLoading { return nextRound(at: now) }
-    if hasJustRead, case .request(let round) = nextRound(at: now) {
-      hasJustRead = false
-      return .request(round)
+    if hasJustRead {
+      let next = nextRound(at: now)
+      if case .rest = next {
+      } else {
+        hasJustRead = false
+        return next
+      }
     }
     hasJustRead = true
-    if let part = assigner?.loading?.next(limit: times.jobsAtOnce) { return .request(part) }
+    if let part = assigner?.loading?.next(limit: times.jobsAtOnce) { return .write(part) }
     assigner?.takeLatecomers(limit: times.jobsAtOnce, at: now)
     // At once, but after what is due by now.
     return .rest(until: now)
@@ -124,16 +155,22 @@ package struct Lead: Sendable {
       assigner?.answerQuestions(at: now)
       assigner?.revertAgain(at: now)
     }
-    floor.note(now.steady)
-    guard let round = assigner?.nextRound(floor: floor.number, at: now), hasHint || !round.isEmpty else {
+    // Below the floor nothing is deleted.
+    if readNews.isEmpty { floor.note(now.steady) }
+    guard var round = assigner?.nextRound(floor: floor.number, at: now), hasHint || !round.isEmpty else {
       let alarm = assigner?.nextAlarm
       if alarm?.steady == nil && alarm?.wall == nil { return .rest(until: nil) }
       return .rest(until: Moment(steady: alarm?.steady ?? .max, wall: alarm?.wall ?? .max))
     }
     hasHint = false
     lastRound = now.steady
+    if round.isEmpty && !isToDelete && readNews.count < Self.readNewsLimit {
+      return .read(.readNews(above: floor.number, besides: readNews))
+    }
+    isToDelete = false
+    round.readNews = readNews
     self.round = round
-    return .request { .round(round, $0) }
+    return .write { [round] in .round(round, $0) }
   }
 
   /// Takes in an answer.
@@ -146,6 +183,7 @@ package struct Lead: Sendable {
       floor = NewsFloor(longestTransaction: times.longestTransaction)
       hasHint = true
       hasJustRead = true
+      readNews = []
     case .loadedJobs(let jobs): assigner?.load(jobs, at: now)
     case .loadedRest(let known, let orders):
       assigner?.finishReading(known: known, orders: orders)
@@ -159,29 +197,42 @@ package struct Lead: Sendable {
       if !suspects.isEmpty { suspects.removeFirst() }
     case .news(let news, let horizon):
       let hosts = round?.addressees ?? []
-      let weight = news.reduce((round?.runs.count ?? 0) + (round?.changes.count ?? 0)) { $0 + $1.news.jobCount }
-      pause = min(times.round, Int64(weight))
-      if let round {
-        assigner?.noteWritten(round, at: now)
-        count(round.changes.lazy.map(\.end))
-      }
-      round = nil
-      let before = floor.number
-      floor.note(news.lazy.map(\.number), horizon, at: now.steady)
-      // It was that of another server: there may be news below it.
-      if floor.number < before { hasHint = true }
-      for (_, one) in news {
-        assigner?.apply(one, at: now)
-        if case .ended(let ended) = one { count(ended.lazy.map { JobState.running.after($0.event) }) }
-        // Whatever else it knows and has just read is in the tables as well.
-        if case .changed = one { noteLostAnswer() }
-      }
-      // The rows that came with orders are as new as all other news.
-      if assigner?.isLoading == false { assigner?.obeyOrders(at: now) }
+      take(news, horizon, at: now)
       return hosts.sorted()
     default: break
     }
     return []
+  }
+
+  /// Takes in what a round has read that was written, or a reading alone.
+  private mutating func take(_ news: [(number: Int64, news: News)], _ horizon: TransactionHorizon, at now: Moment) {
+    let weight = news.reduce((round?.runs.count ?? 0) + (round?.changes.count ?? 0)) { $0 + $1.news.jobCount }
+    pause = weight > 1 ? min(times.round, Int64(weight)) : 0
+    let isOther = timeline.map { $0 != horizon.timeline } ?? false
+    // Another server may have given the numbers of those that were read to others.
+    let mayHaveMissed = isOther && !readNews.isEmpty
+    timeline = horizon.timeline
+    if let round {
+      assigner?.noteWritten(round, at: now)
+      count(round.changes.lazy.map(\.end))
+      readNews = []
+      let before = floor.number
+      floor.note(news.lazy.map(\.number), horizon, at: now.steady)
+      // It was that of another server: there may be news below it.
+      if floor.number < before { hasHint = true }
+    } else {
+      readNews += news.lazy.map(\.number)
+    }
+    round = nil
+    for (_, one) in news {
+      assigner?.apply(one, at: now)
+      if case .ended(let ended) = one { count(ended.lazy.map { JobState.running.after($0.event) }) }
+      // Whatever else it knows and has just read is in the tables as well.
+      if case .changed = one { noteLostAnswer() }
+    }
+    if mayHaveMissed { return noteLostAnswer() }
+    // The rows that came with orders are as new as all other news.
+    if assigner?.isLoading == false { assigner?.obeyOrders(at: now) }
   }
 
   /// Takes in that a request was written and its answer is lost: what it read is gone, so it reads everything anew.

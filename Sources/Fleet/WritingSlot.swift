@@ -55,12 +55,11 @@ package struct WritingSlot: Sendable {
     return request
   }
 
-  /// Begins the replacement of the slot; numbers of slots are used once, and 3 of them are in use.
-  mutating func beginReplacement() -> LedgerRequest {
-    let request = LedgerRequest.replaceSlot(host: host, old: slot, new: slot + 3)
-    pending = request
-    return request
-  }
+  /// Begins a request that carries no receipt.
+  mutating func begin(_ request: LedgerRequest) { pending = request }
+
+  /// The replacement of the slot; numbers of slots are used once, and 3 of them are in use.
+  var replacement: LedgerRequest { .replaceSlot(host: host, old: slot, new: slot + 3) }
 
   private var receipt: Receipt { Receipt(host: host, slot: slot, number: number, timeline: timeline) }
 
@@ -81,12 +80,11 @@ package struct WritingSlot: Sendable {
       return end(.answered(reply))
     case .failure(.unavailable): return .sendLater(isAsking ? .outcome(of: receipt) : pending)
     case .failure(.unknown), .failure(.stale):
-      // A slot's replacement may be made twice.
-      if case .replaceSlot = pending { return .sendLater(pending) }
+      if pending.isRepeatable { return .sendLater(pending) }
       isAsking = true
       return .send(.outcome(of: receipt))
     case .failure(.impossible(let reason)):
-      if case .replaceSlot = pending {} else if !isAsking { number -= 1 }
+      if !pending.isRepeatable && !isAsking { number -= 1 }
       return end(.impossible(reason))
     case .failure(.fenced): return end(.fenced)
     case .failure(.contradiction): return end(.contradiction)

@@ -63,6 +63,9 @@ struct LedgerTransaction {
     case .loadRest(let names, let receipt):
       let results = try commit([LedgerStatements.fence(receipt), JobRows.named(names), Self.readOrders])
       return .loadedRest(known: jobs.named(results[1]), orders: orders(results[2]))
+    case .readNews(let floor, let known):
+      let results = try connection.pipeline([LedgerStatements.readHorizon, Self.readNews(above: floor, besides: known)])
+      return .news(try news(results[1]), horizon(results[0]))
     case .round(let round, let receipt): return try perform(round, receipt)
     case .remove(let final, let receipt):
       return .removed(try commit([LedgerStatements.fence(receipt), JobRows.remove(final)])[1].rowCount)
@@ -256,8 +259,13 @@ struct LedgerTransaction {
     ORDER BY o.host, o.ticket, row_number() OVER jobs
     """)
   /// A lead's connection searches by index otherwise.
-  private static let readWholeTables = Request("SET LOCAL enable_seqscan = on")
-  private static let searchByIndex = Request("SET LOCAL enable_seqscan = off")
+  private static let readWholeTables = joins("on")
+  private static let searchByIndex = joins("off")
+
+  private static func joins(_ value: String) -> Request {
+    let names = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"]
+    return Request("SELECT " + names.map { "set_config('\($0)', '\(value)', true)" }.joined(separator: ", "))
+  }
 
   private func load(_ first: FirstJobs, _ receipt: Receipt) throws(StoreError) -> FleetState {
     let results = try connection.pipeline([
@@ -288,7 +296,7 @@ struct LedgerTransaction {
     }
   }
 
-  private func host(_ result: QueryResult, _ row: Int, from first: Int) -> FleetHost {
+  func host(_ result: QueryResult, _ row: Int, from first: Int) -> FleetHost {
     FleetHost(
       root: result.text(row, first), slots: result.integer(row, first + 1), types: result.text(row, first + 2),
       places: result.text(row, first + 3))
@@ -307,69 +315,12 @@ struct LedgerTransaction {
     // Behind the answers: a record stays while an order for it has none.
     if !round.deleted.isEmpty { statements.append(JobRows.remove(round.deleted)) }
     // Last, so that the rows that come with orders know of these changes.
-    let reading = [LedgerStatements.readHorizon, Self.takeNews(above: round.floor)]
+    let reading = [LedgerStatements.readHorizon, Self.takeNews(above: round.floor, besides: round.readNews)]
     let results = Array(try commit(statements + reading)[statements.count...])
     // It is written by now: a lead that can't have the news loads what they say.
     do throws(StoreError) { return .news(try news(results[1]), horizon(results[0])) } catch {
       throw StoreError(Self.answerLost, error.message, path: error.path, detail: error.detail)
     }
-  }
-
-  /// Deletes news and reads them, with the rows of the hosts and jobs that they are about; bodies come in the first rows.
-  static func takeNews(above floor: Int64) -> Request {
-    Request(
-      """
-      WITH news AS (DELETE FROM _inbox WHERE number > $1 RETURNING number, kind, host, keys, body, ticket) \
-      SELECT n.number, n.kind, n.host, CASE WHEN row_number() OVER jobs = 1 THEN coalesce(n.body, o.body) END, \
-      h.root, h.slots, \(LedgerStatements.offeredTypes(of: "h")), to_json(h.places)::text, \(JobRows.columns(of: "j")), \
-      \(JobRows.orderedArguments), n.ticket FROM news AS n \
-      LEFT JOIN _host AS h ON n.kind = 'joined' AND h.number = n.host \
-      LEFT JOIN _order AS o ON o.host = n.host AND o.ticket = n.ticket \
-      LEFT JOIN LATERAL unnest(coalesce(n.keys, o.keys)) AS k (key) ON true \
-      LEFT JOIN LATERAL (SELECT * FROM "Job" WHERE _key = k.key LIMIT 1) AS j ON true \
-      WINDOW jobs AS (PARTITION BY n.number ORDER BY j._key) ORDER BY n.number, row_number() OVER jobs
-      """, [.integer(floor)])
-  }
-
-  private func news(_ taken: QueryResult) throws(StoreError) -> [(number: Int64, news: News)] {
-    var news: [(number: Int64, news: News)] = []
-    var admitted: [(number: Int64, jobs: [FleetJob])] = []
-    var placed: [(number: Int64, order: PlacedOrder)] = []
-    for row in 0..<taken.rowCount {
-      let number = taken.integer(row, 0)
-      switch NewsText.Kind(rawValue: taken.text(row, 1)) {
-      case .joined:
-        if !taken.isNull(row, 4) {
-          news.append((number, .joined(Int(taken.integer(row, 2)), host(taken, row, from: 4))))
-        }
-      case .buried: news.append((number, .buried(Int(taken.integer(row, 2)))))
-      case .changed: news.append((number, .changed))
-      case .admitted:
-        if admitted.last?.number != number { admitted.append((number, [])) }
-        if !taken.isNull(row, 8) { admitted[admitted.count - 1].jobs.append(jobs.job(taken, row, from: 8)) }
-      case .ended:
-        guard let ended = NewsText.ended(taken.text(row, 3), id: jobs.id) else { throw unreadable() }
-        news.append((number, .ended(ended)))
-      case .ordered:
-        if let body = taken.textIfPresent(row, 3) {
-          let ticket = taken.integer(row, 8 + JobRows.columnCount + 1)
-          placed.append((number, order(body, ticket: ticket, of: Int(taken.integer(row, 2)))))
-        }
-        // That of a host which is gone by now is gone with it.
-        guard placed.last?.number == number, !taken.isNull(row, 8) else { continue }
-        placed[placed.count - 1].order.jobs.append(jobs.orderedJob(taken, row, from: 8))
-      case nil: throw unreadable()
-      }
-    }
-    let names = JobRows.names(in: admitted.lazy.flatMap(\.jobs))
-    // What is known may be newer than the news, as it may be newer than the lead anyway.
-    let known = names.isEmpty ? [:] : jobs.named(try connection.pipeline([JobRows.named(names)])[0])
-    for (number, new) in admitted {
-      let own = known.isEmpty ? [:] : known.filter { JobRows.names(in: new).contains($0.key) }
-      news.append((number, .admitted(new, known: own)))
-    }
-    for (number, order) in placed { news.append((number, .ordered(order))) }
-    return news.sorted { $0.number < $1.number }
   }
 
   private func orders(_ read: QueryResult) -> [PlacedOrder] {
@@ -383,11 +334,11 @@ struct LedgerTransaction {
     return orders
   }
 
-  private func order(_ text: String, ticket: Int64, of host: Int) -> PlacedOrder {
+  func order(_ text: String, ticket: Int64, of host: Int) -> PlacedOrder {
     PlacedOrder(host: host, ticket: ticket, order: OrderText.order(text, id: jobs.id), jobs: [])
   }
 
-  private func unreadable() -> StoreError {
+  func unreadable() -> StoreError {
     StoreError(
       .unsupported, "news in the fleet's inbox can't be read: a newer release has written them", path: connection.place)
   }

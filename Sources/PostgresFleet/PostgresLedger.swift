@@ -178,7 +178,7 @@ package final class PostgresLedger: FleetLedger, Sendable {
   /// All statements are on their way at once, the commit as well.
   private static func broken(_ error: StoreError, during request: LedgerRequest) -> StoreError {
     switch request {
-    case .beat, .readRuns, .outcome: return error
+    case .beat, .readRuns, .outcome, .readNews: return error
     default: return StoreError(.inputOutput, error.message, path: error.path, detail: error.detail)
     }
   }
@@ -311,7 +311,7 @@ extension LedgerRequest {
   fileprivate var name: String {
     switch self {
     case .join: "joining the fleet"
-    case .beat, .readRuns, .outcome: "reading the fleet's state"
+    case .beat, .readRuns, .outcome, .readNews: "reading the fleet's state"
     case .admit(let jobs, _, _):
       jobs.count == 1
         ? "writing the new job \(displayName(jobs[0].name))"

@@ -224,10 +224,13 @@ final class Judge {
   /// Compares the lead's schedule with one that is made of the ledger, where all news have arrived.
   func compare(_ world: FleetWorld) throws {
     let ledger = world.ledger
-    guard ledger.open.isEmpty, ledger.inbox.isEmpty, !world.isAway, !world.isSetBack,
+    guard ledger.open.isEmpty, !world.isAway, !world.isSetBack,
       let machine = world.machines.first(where: { $0.process?.member?.lead?.assigner != nil }),
       let process = machine.process, !process.isDead, let member = process.member, member.isLeadIdle,
-      ledger.lead.row(0, for: 0)?.host == member.number, var lived = member.lead?.assigner, !lived.hasStates,
+      ledger.lead.row(0, for: 0)?.host == member.number,
+      ledger.inbox.all(for: 0).allSatisfy({ member.lead?.readNews.contains($0.key) == true }),
+      var lived = member.lead?.assigner,
+      !lived.hasStates,
       // A new lead has what could not be reverted tried again without a pause.
       !lived.isLoading, lived.nextReversions.isEmpty
     else { return }

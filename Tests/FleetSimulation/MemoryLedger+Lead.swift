@@ -90,10 +90,16 @@ extension MemoryLedger {
 
   // MARK: News
 
-  func readNews(above floor: Int64, _ transaction: Transaction) throws {
-    var news: [(number: Int64, news: News)] = []
-    for (number, row) in inbox.all(for: transaction.id) where number > floor {
+  func takeNews(above floor: Int64, besides known: [Int64], _ transaction: Transaction) throws {
+    readNews(above: floor, besides: known, transaction)
+    for (number, _) in inbox.all(for: transaction.id) where number > floor {
       try inbox.write(number, nil, for: transaction.id)
+    }
+  }
+
+  func readNews(above floor: Int64, besides known: [Int64], _ transaction: Transaction) {
+    var news: [(number: Int64, news: News)] = []
+    for (number, row) in inbox.all(for: transaction.id) where number > floor && !known.contains(number) {
       switch row {
       case .ordered(let placed):
         if let order = withRows(placed, transaction) { news.append((number, .ordered(order))) }

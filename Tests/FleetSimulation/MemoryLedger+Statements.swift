@@ -38,8 +38,10 @@ extension MemoryLedger {
       [
         fence(receipt), { try self.write(round, $0) },
         // A job that the round has cancelled is not to be waited for.
-        { try self.readNews(above: round.floor, $0) }, { self.addKnown($0) },
+        { try self.takeNews(above: round.floor, besides: round.readNews, $0) }, { self.addKnown($0) },
       ]
+    case .readNews(let floor, let known):
+      [{ self.readNews(above: floor, besides: known, $0) }, { self.addKnown($0) }]
     case .remove(let jobs, let receipt): [fence(receipt), { try self.remove(jobs, $0) }]
     case .fence(let host, let silence, let receipt): [fence(receipt)] + takeover({ _ in [host] }, silence: silence)
     case .bury(let root, let host): buryStatements(root: root, host: host)

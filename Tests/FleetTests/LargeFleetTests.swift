@@ -58,11 +58,12 @@ import Testing
       while completedCount < count, !isBroken {
         now += 20
         let moment = Moment(steady: now, wall: now)
-        guard case .request(let make) = lead.next(at: moment) else {
+        let receipt = Receipt(host: 1, slot: 2, number: 1)
+        guard let request = lead.next(at: moment).request(under: { receipt }) else {
           isBroken = true
           return
         }
-        _ = lead.handle(answer(make(Receipt(host: 1, slot: 2, number: 1))), at: moment)
+        _ = lead.handle(answer(request), at: moment)
         lead.noteHint()
       }
     }
@@ -79,8 +80,8 @@ import Testing
             rest: Array(waiting.dropFirst(first.count)), known: [:], paused: []))
       case .loadJobs(let ids, _): return .loadedJobs(ids.map(Self.row))
       case .loadRest: return .loadedRest(known: [:], orders: [])
-      case .round(let round, _):
-        for run in round.runs { begin(run) }
+      case .round, .readNews:
+        if case .round(let round, _) = request { for run in round.runs { begin(run) } }
         let ended = endSome()
         lastNews += 1
         let horizon = TransactionHorizon(own: lastNews, oldest: lastNews, timeline: 1)

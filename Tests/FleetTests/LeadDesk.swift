@@ -41,8 +41,8 @@ final class LeadDesk {
   func step() throws {
     lead.noteHint()
     ledger.now += 20
-    guard case .request(let make) = lead.next(at: now) else { return }
-    _ = lead.handle(try ledger.perform(make(receipt(2, 2))), at: now)
+    guard let request = lead.next(at: now).request(under: { receipt(2, 2) }) else { return }
+    _ = lead.handle(try ledger.perform(request), at: now)
   }
 
   /// Has the lead take a host over before anything else.
@@ -52,8 +52,8 @@ final class LeadDesk {
   func goOnAlone() throws {
     for _ in 0..<20 {
       ledger.now += 20
-      guard case .request(let make) = lead.next(at: now) else { continue }
-      _ = lead.handle(try ledger.perform(make(receipt(2, 2))), at: now)
+      guard let request = lead.next(at: now).request(under: { receipt(2, 2) }) else { continue }
+      _ = lead.handle(try ledger.perform(request), at: now)
     }
   }
 

@@ -40,8 +40,7 @@ import Testing
       ledger.now += 20
       var next = lead.next(at: moment)
       while case .rest(until: moment) = next { next = lead.next(at: moment) }
-      guard case .request(let make) = next else { return nil }
-      let request = make(receipt(2))
+      guard let request = next.request(under: { receipt(2) }) else { return nil }
       _ = lead.handle(try ledger.perform(request), at: moment)
       return request
     }

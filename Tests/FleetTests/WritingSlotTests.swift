@@ -108,7 +108,7 @@ struct WritingSlotTests {
       _ = slot.handle(.success(.written))
     }
     #expect(slot.isOld)
-    _ = slot.beginReplacement()
+    slot.begin(slot.replacement)
     guard case .sendLater(.replaceSlot(host: 4, old: 0, new: 3)) = slot.handle(.failure(.unknown)) else {
       Issue.record("it is not asked for again")
       return
@@ -116,5 +116,21 @@ struct WritingSlotTests {
     _ = slot.handle(.success(.written))
     #expect(!slot.isOld)
     if case .flush(_, let receipt) = begin() { #expect(receipt == Receipt(host: 4, slot: 3, number: 1)) }
+  }
+
+  @Test("A reading has no number, and is made again whatever became of its answer")
+  func reading() {
+    var slot = WritingSlot(host: 4, slot: 0, life: 1_000)
+    for error in [LedgerError.unknown, .unavailable] {
+      slot.begin(.readNews(above: 3, besides: [5]))
+      guard case .sendLater(.readNews(above: 3, besides: [5])) = slot.handle(.failure(error)) else {
+        Issue.record("it is not made again after \(error)")
+        return
+      }
+      _ = slot.handle(.success(.news([], TransactionHorizon(own: 1, oldest: 1))))
+      #expect(slot.isIdle)
+    }
+    guard case .flush(_, let receipt) = slot.begin({ .flush([], $0) }) else { return }
+    #expect(receipt.number == 1)
   }
 }

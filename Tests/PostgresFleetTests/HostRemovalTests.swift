@@ -118,8 +118,7 @@ struct HostRemovalTests {
     var loads = 0
     for _ in 0..<5 {
       lead.noteHint()
-      guard case .request(let make) = lead.next(at: now) else { break }
-      let request = make(receipt(other, 2))
+      guard let request = lead.next(at: now).request(under: { receipt(other, 2) }) else { break }
       if case .load = request { loads += 1 }
       _ = lead.handle(try ledger.perform(request), at: now)
       now = Moment(steady: now.steady + 20, wall: now.wall + 20)
@@ -145,12 +144,12 @@ struct HostRemovalTests {
     try fill()
     var lead = Lead(term: 1, times: FleetTimes(), agingStep: 60_000, limits: [])
     let now = Moment(steady: 1_000, wall: 1_000)
-    guard case .request(let load) = lead.next(at: now) else { return }
-    _ = lead.handle(try ledger.perform(load(receipt(other, 2))), at: now)
+    guard let load = lead.next(at: now).request(under: { receipt(other, 2) }) else { return }
+    _ = lead.handle(try ledger.perform(load), at: now)
     #expect(lead.assigner != nil)
     _ = lead.handle(.news([(1, .changed)], TransactionHorizon(own: 1, oldest: 1)), at: now)
     #expect(lead.assigner == nil)
-    guard case .request(let next) = lead.next(at: now), case .load = next(receipt(other, 2)) else {
+    guard case .load? = lead.next(at: now).request(under: { receipt(other, 2) }) else {
       Issue.record("it does not load")
       return
     }

@@ -127,7 +127,8 @@ private final class RandomHistory {
       return .load(first: random.chance(50) ? first : FirstJobs(), receipt(2))
     case ..<75: return .loadJobs(someJobs(), receipt(2))
     case ..<76: return .loadRest(names: ["job\(random.number(0..<40))", "job\(random.number(0..<40))"], receipt(2))
-    case ..<90: return .round(newRound(), receipt(2))
+    case ..<88: return .round(newRound(), receipt(2))
+    case ..<90: return .readNews(above: random.chance(70) ? 0 : highest.memory, besides: someNews())
     case ..<92: return .remove(someFinalJobs(), receipt(2))
     case ..<97: return .fence(host: host, silence: Silence(silence()), receipt(2))
     default:
@@ -237,6 +238,7 @@ private final class RandomHistory {
 
   private func newRound() -> LeadRound {
     var round = LeadRound(floor: random.chance(85) ? 0 : highest.memory)
+    round.readNews = someNews()
     let waiting = memory.jobs.all(for: 0).map(\.row).filter { memory.runs.row($0.id, for: 0) == nil }
       .sorted { $0.id.key < $1.id.key }
     for job in waiting where random.chance(35) {
@@ -263,11 +265,19 @@ private final class RandomHistory {
     return round
   }
 
+  private func someNews() -> [Int64] { random.chance(50) ? [] : [highest.memory] }
+
   /// The same request; numbers of news are drawn by each ledger for itself.
   private func inPostgres(_ request: LedgerRequest) -> LedgerRequest {
-    guard case .round(var round, let receipt) = request, round.floor > 0 else { return request }
-    round.floor = highest.postgres
-    return .round(round, receipt)
+    let own = { [highest] (number: Int64) in number > 0 ? highest.postgres : 0 }
+    switch request {
+    case .round(var round, let receipt):
+      round.floor = own(round.floor)
+      round.readNews = round.readNews.map(own)
+      return .round(round, receipt)
+    case .readNews(let floor, let known): return .readNews(above: own(floor), besides: known.map(own))
+    default: return request
+    }
   }
 
   private func note(

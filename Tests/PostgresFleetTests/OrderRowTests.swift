@@ -32,7 +32,7 @@ struct OrderRowTests {
     #expect(state.orders.map(\.order) == orders)
     #expect(state.orders.map { $0.jobs.map(\.id.key) } == [[1, 2, 3], [], [1, 2, 3]])
     try fixture.run("INSERT INTO _inbox (kind, host, ticket) SELECT 'ordered', 1, t FROM generate_series(0, 2) AS t")
-    let news = try connection.pipeline([LedgerTransaction.takeNews(above: 0)])[0]
+    let news = try connection.pipeline([LedgerTransaction.takeNews(above: 0, besides: [])])[0]
     #expect((0..<news.rowCount).count { news.textIfPresent($0, 3) != nil } == 3)
   }
 }

@@ -124,7 +124,8 @@ struct QueryRun {
   /// The body may run statements of its own meanwhile, even the same.
   private func forEachResult(_ body: (QueryResult) throws -> Bool) throws {
     let segment = plan.statement.segment
-    if let limit = query.limit, limit <= StoredTables.chunk, !plan.needsMemory {
+    let most = [query.limit, query.condition?.mostMatches].compactMap(\.self).min()
+    if let most, most <= StoredTables.chunk, !plan.needsMemory {
       _ = try body(try connection.query(segment.text, segment.bindings))
       return
     }
@@ -152,6 +153,16 @@ final class CursorNames {
 }
 
 extension Condition {
+  /// The most objects that can meet the condition, as far as it names them; nil if it does not.
+  fileprivate var mostMatches: Int? {
+    switch self {
+    case .isIn(.evaluatedObject, let objects, _): objects.count
+    case .compare(.evaluatedObject, .equal, .object, _): 1
+    case .and(let parts): parts.compactMap(\.mostMatches).min()
+    default: nil
+    }
+  }
+
   /// The names of all properties in the condition.
   fileprivate var propertyNames: Set<String> {
     var names: Set<String> = []
