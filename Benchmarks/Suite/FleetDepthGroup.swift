@@ -67,6 +67,11 @@ struct FleetDepthGroup: BenchGroup {
     let fleet = try FleetRun(workplace, server, hosts: Self.hosts, database: database)
     _ = try await onThread { try fleet.daemons[0].send("POST", "/v1/jobs", wait: true, "{\"type\":\"noop\"}") }
     let load = start.duration(to: .now) / .seconds(1)
+    // The lead works while it reads all jobs, which takes some seconds once; it answers questions when it has them.
+    try await onThread {
+      for _ in 0..<6 { if (try? fleet.daemons[0].send("GET", "/v1/queues")) != nil { return } }
+      throw BenchError("the lead has not read all jobs after a minute")
+    }
     let rate = try await fleet.spoolRate(workplace, jobs: count)
     try await fleet.stop()
     return (rate, load)

@@ -180,7 +180,7 @@ struct LedgerTransaction {
 
   func overview() throws(StoreError) -> FleetOverview {
     let results = try commit([
-      Self.readWholeTables, LedgerStatements.lead, LedgerStatements.knownHosts, JobRows.countUnfinished,
+      IndexSearch.end, LedgerStatements.lead, LedgerStatements.knownHosts, JobRows.countUnfinished,
       LedgerFormat.reading, LedgerStatements.server,
     ])
     let (lead, counts) = (results[1], results[3])
@@ -258,20 +258,11 @@ struct LedgerTransaction {
     WHERE o.answer IS NULL WINDOW jobs AS (PARTITION BY o.host, o.ticket ORDER BY j._key) \
     ORDER BY o.host, o.ticket, row_number() OVER jobs
     """)
-  /// A lead's connection searches by index otherwise.
-  private static let readWholeTables = joins("on")
-  private static let searchByIndex = joins("off")
-
-  private static func joins(_ value: String) -> Request {
-    let names = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"]
-    return Request("SELECT " + names.map { "set_config('\($0)', '\(value)', true)" }.joined(separator: ", "))
-  }
-
   private func load(_ first: FirstJobs, _ receipt: Receipt) throws(StoreError) -> FleetState {
     let results = try connection.pipeline([
-      Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt), Self.readWholeTables,
+      Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt), IndexSearch.end,
       Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, LedgerStatements.pauses, Self.readOrders,
-      JobRows.scheduledKeys(agingStep: first.agingStep), LedgerStatements.starts, Self.searchByIndex,
+      JobRows.scheduledKeys(agingStep: first.agingStep), LedgerStatements.starts, IndexSearch.begin,
     ])
     let runs = jobs.runs(results[5])
     let assigned = Set(runs.map(\.job.key))

@@ -97,7 +97,7 @@ package final class StoreParticipant: TransactionCompanion {
     state.withLock { $0.ended = ended }
     if ended.isEmpty { return [] }
     let completed = ended.filter { $0.event == .succeeded }.map(\.run.job)
-    return JobRows.keepStops(of: ended)
+    return [IndexSearch.begin] + JobRows.keepStops(of: ended)
       + [LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended))]
       + (told.isEmpty ? [] : [LedgerStatements.tellSpools(of: told)])
       + (completed.isEmpty ? [] : [InputRows.drop(of: completed)])

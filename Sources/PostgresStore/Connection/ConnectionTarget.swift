@@ -72,14 +72,8 @@ struct ConnectionTarget: Sendable {
       ("search_path", SchemaName.quoted(options.schemaName)), ("statement_timeout", "\(options.statementTimeout)s"),
       ("lock_timeout", "\(options.lockTimeout)s"), ("idle_in_transaction_session_timeout", "60s"), ("jit", "off"),
       ("client_min_messages", "warning"), ("bobbin.library", "yes"),
-    ] + (options.searchesByIndex ? searchesByIndex : [])
+    ] + (options.searchesByIndex ? IndexSearch.settings : [])
   }
-
-  /// A plan for any values that was made while a table was small would go through all of it when it has grown.
-  private static let searchesByIndex = [
-    ("enable_seqscan", "off"), ("enable_hashjoin", "off"), ("enable_mergejoin", "off"),
-    ("plan_cache_mode", "force_generic_plan"),
-  ]
 
   /// A setting as the server is told it when a connection begins.
   private static func commandLineSwitch(_ name: String, _ value: String) -> String {
