@@ -115,8 +115,8 @@ package enum LedgerRequest: Sendable {
   /// Reads what can only be told when all jobs are there: those of some names, as far as they are known, and the orders
   /// that have no answer, with the rows of their jobs. Answered by ``LedgerReply/loadedRest(known:orders:)``.
   case loadRest(names: Set<String>, Receipt)
-  /// Reads news above a number, and deletes none; but for those that the lead has read already. Answered by
-  /// ``LedgerReply/news(_:_:)``.
+  /// Reads news above a number, but for those that the lead knows already, and deletes none. Answered by
+  /// ``LedgerReply/readNews(_:timeline:)``.
   case readNews(above: Int64, besides: [Int64])
   /// A lead's round. Answered by ``LedgerReply/news(_:_:)``.
   case round(LeadRound, Receipt)
@@ -171,7 +171,7 @@ package struct LeadRound: Sendable {
   /// News up to this number have been read, and nothing comes late any more.
   package var floor: Int64
   /// The numbers of news that were read before, and are only deleted.
-  package var readNews: [Int64] = []
+  package var knownNews: [Int64] = []
   /// New assignments.
   package var runs: [Run] = []
   /// The number of them that count for each rate, with the milliseconds for which they do.
@@ -223,6 +223,8 @@ package enum LedgerReply: Sendable {
   case loadedRest(known: [String: NamedJob], orders: [PlacedOrder])
   /// News above the floor, by their numbers.
   case news([(number: Int64, news: News)], TransactionHorizon)
+  /// The same of a reading alone, with the timeline of the server that has them.
+  case readNews([(number: Int64, news: News)], timeline: Int64)
   case tookOver([Run])
   /// The number of jobs that were deleted.
   case removed(Int)

@@ -11,7 +11,7 @@ package struct FleetTimes: Sendable {
   package var gap: Int64 = 1_500
   /// Candidates for a dead lead's place wait up to so long, so that they don't come together.
   package var jitter: Int64 = 50
-  /// The longest pause between two rounds of the lead: a millisecond for each job that the last one was about.
+  /// The longest pause between two rounds of the lead: a millisecond for each job that the last one was about, none for one.
   package var round: Int64 = 10
   /// The longest that a transaction may last: news may become visible so late.
   package var longestTransaction: Int64 = 60_000

@@ -22,7 +22,7 @@ package struct Lead: Sendable {
   private var suspects: [(host: Int, silence: Silence)] = []
   private var hasHint = true
   /// The numbers of news that were read and are still in the inbox, and the timeline of the server that had them.
-  package private(set) var readNews: [Int64] = []
+  package private(set) var knownNews: [Int64] = []
   private var timeline: Int64?
   /// True if the next round is to be written though it decides nothing, so that news which were read are deleted.
   private var isToDelete = false
@@ -33,8 +33,8 @@ package struct Lead: Sendable {
   private var pause: Int64 = 0
   private var floor: NewsFloor
 
-  /// So many news are read at most before they are deleted.
-  private static let readNewsLimit = 100
+  /// With so many news known, none are read without being deleted.
+  private static let knownNewsLimit = 100
 
   private enum Removal: Sendable {
     case none
@@ -156,7 +156,7 @@ package struct Lead: Sendable {
       assigner?.revertAgain(at: now)
     }
     // Below the floor nothing is deleted.
-    if readNews.isEmpty { floor.note(now.steady) }
+    if knownNews.isEmpty { floor.note(now.steady) }
     guard var round = assigner?.nextRound(floor: floor.number, at: now), hasHint || !round.isEmpty else {
       let alarm = assigner?.nextAlarm
       if alarm?.steady == nil && alarm?.wall == nil { return .rest(until: nil) }
@@ -164,11 +164,11 @@ package struct Lead: Sendable {
     }
     hasHint = false
     lastRound = now.steady
-    if round.isEmpty && !isToDelete && readNews.count < Self.readNewsLimit {
-      return .read(.readNews(above: floor.number, besides: readNews))
+    if round.isEmpty && !isToDelete && knownNews.count < Self.knownNewsLimit {
+      return .read(.readNews(above: floor.number, besides: knownNews))
     }
     isToDelete = false
-    round.readNews = readNews
+    round.knownNews = knownNews
     self.round = round
     return .write { [round] in .round(round, $0) }
   }
@@ -183,7 +183,7 @@ package struct Lead: Sendable {
       floor = NewsFloor(longestTransaction: times.longestTransaction)
       hasHint = true
       hasJustRead = true
-      readNews = []
+      knownNews = []
     case .loadedJobs(let jobs): assigner?.load(jobs, at: now)
     case .loadedRest(let known, let orders):
       assigner?.finishReading(known: known, orders: orders)
@@ -197,40 +197,55 @@ package struct Lead: Sendable {
       if !suspects.isEmpty { suspects.removeFirst() }
     case .news(let news, let horizon):
       let hosts = round?.addressees ?? []
-      take(news, horizon, at: now)
+      noteWritten(news, horizon, at: now)
       return hosts.sorted()
+    case .readNews(let news, let timeline):
+      let mayHaveMissed = note(timeline)
+      knownNews += news.lazy.map(\.number)
+      take(news, besides: 0, at: now)
+      if mayHaveMissed { noteLostAnswer() }
     default: break
     }
     return []
   }
 
-  /// Takes in what a round has read that was written, or a reading alone.
-  private mutating func take(_ news: [(number: Int64, news: News)], _ horizon: TransactionHorizon, at now: Moment) {
-    let weight = news.reduce((round?.runs.count ?? 0) + (round?.changes.count ?? 0)) { $0 + $1.news.jobCount }
-    pause = weight > 1 ? min(times.round, Int64(weight)) : 0
-    let isOther = timeline.map { $0 != horizon.timeline } ?? false
-    // Another server may have given the numbers of those that were read to others.
-    let mayHaveMissed = isOther && !readNews.isEmpty
-    timeline = horizon.timeline
+  /// Takes in that a round was written, and what it has read.
+  private mutating func noteWritten(
+    _ news: [(number: Int64, news: News)], _ horizon: TransactionHorizon, at now: Moment
+  ) {
+    let decisions = (round?.runs.count ?? 0) + (round?.changes.count ?? 0)
     if let round {
       assigner?.noteWritten(round, at: now)
       count(round.changes.lazy.map(\.end))
-      readNews = []
-      let before = floor.number
-      floor.note(news.lazy.map(\.number), horizon, at: now.steady)
-      // It was that of another server: there may be news below it.
-      if floor.number < before { hasHint = true }
-    } else {
-      readNews += news.lazy.map(\.number)
     }
     round = nil
+    let mayHaveMissed = note(horizon.timeline)
+    let before = floor.number
+    // The known ones are deleted with the others.
+    floor.note((mayHaveMissed ? [] : knownNews) + news.lazy.map(\.number), horizon, at: now.steady)
+    // It was that of another server: there may be news below it.
+    if floor.number < before { hasHint = true }
+    knownNews = []
+    take(news, besides: decisions, at: now)
+    if mayHaveMissed { noteLostAnswer() }
+  }
+
+  /// Notes the timeline of the server that has answered; true if it may have given the numbers of known news to others.
+  private mutating func note(_ timeline: Int64) -> Bool {
+    defer { self.timeline = timeline }
+    return self.timeline.map { $0 != timeline } ?? false && !knownNews.isEmpty
+  }
+
+  /// - Parameter decisions: the number of the jobs that the round was about which has read them.
+  private mutating func take(_ news: [(number: Int64, news: News)], besides decisions: Int, at now: Moment) {
+    let weight = news.reduce(decisions) { $0 + $1.news.jobCount }
+    pause = weight > 1 ? min(times.round, Int64(weight)) : 0
     for (_, one) in news {
       assigner?.apply(one, at: now)
       if case .ended(let ended) = one { count(ended.lazy.map { JobState.running.after($0.event) }) }
       // Whatever else it knows and has just read is in the tables as well.
       if case .changed = one { noteLostAnswer() }
     }
-    if mayHaveMissed { return noteLostAnswer() }
     // The rows that came with orders are as new as all other news.
     if assigner?.isLoading == false { assigner?.obeyOrders(at: now) }
   }

@@ -264,13 +264,13 @@ struct JobRows: Sendable {
       WITH gone AS (DELETE FROM _run WHERE host IN (\(hosts)) RETURNING *), \
       lost AS (SELECT job, host, attempt, \(kept("stop")) AS stop, \(kept("reason")) AS reason FROM gone), \
       counted AS (INSERT INTO _loss AS c (job, count) SELECT job, 1 FROM lost \
-      ON CONFLICT (job) DO UPDATE SET count = c.count + 1 RETURNING job, count), \
+      ON CONFLICT (job) DO UPDATE SET count = c.count + 1), \
       noted AS (UPDATE "Job" AS j SET "attempt" = l.attempt, _version = j._version + 1, \
       "state" = CASE WHEN j."state" = 'running' THEN 'available' ELSE j."state" END, \
       "dueAt" = CASE WHEN j."attempt" = 0 THEN NULL ELSE j."dueAt" END, \
-      "maxAttempts" = j."maxAttempts" + CASE WHEN c.count < \(lossLimit) THEN 1 ELSE 0 END, \
+      "maxAttempts" = j."maxAttempts" + CASE WHEN coalesce(c.count, 0) + 1 < \(lossLimit) THEN 1 ELSE 0 END, \
       \(told(event: "coalesce(l.stop, j.\"stopEvent\")", reason: "coalesce(l.reason, j.\"stopReason\")")) \
-      FROM lost AS l JOIN counted AS c ON c.job = l.job WHERE j._key = l.job) \
+      FROM lost AS l LEFT JOIN _loss AS c ON c.job = l.job WHERE j._key = l.job) \
       SELECT job, host, attempt FROM lost ORDER BY job
       """, values)
   }

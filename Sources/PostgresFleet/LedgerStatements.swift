@@ -181,7 +181,7 @@ enum LedgerStatements {
     Request(
       """
       SELECT o.number, j.key FROM _outcome AS o, unnest(o.jobs) AS j (key) \
-      WHERE o.spool = $1 AND o.number > $2 AND o.number <> ALL($3) ORDER BY o.number, j.key
+      WHERE o.spool = $1 AND o.number > $2 AND o.number NOT IN (SELECT unnest($3)) ORDER BY o.number, j.key
       """, [.text(spool), .integer(floor), .keys(known)])
   }
 

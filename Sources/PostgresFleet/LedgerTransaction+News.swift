@@ -27,7 +27,7 @@ extension LedgerTransaction {
       LEFT JOIN _order AS o ON o.host = n.host AND o.ticket = n.ticket \
       LEFT JOIN LATERAL unnest(coalesce(n.keys, o.keys)) AS k (key) ON true \
       LEFT JOIN LATERAL (SELECT * FROM "Job" WHERE _key = k.key LIMIT 1) AS j ON true \
-      WHERE n.number <> ALL($2) \
+      WHERE n.number NOT IN (SELECT unnest($2)) \
       WINDOW jobs AS (PARTITION BY n.number ORDER BY j._key) ORDER BY n.number, row_number() OVER jobs
       """, [.integer(floor), .keys(known)])
   }
@@ -49,8 +49,7 @@ extension LedgerTransaction {
         if admitted.last?.number != number { admitted.append((number, [])) }
         if !taken.isNull(row, 8) { admitted[admitted.count - 1].jobs.append(jobs.job(taken, row, from: 8)) }
       case .ended:
-        guard let ended = NewsText.ended(taken.text(row, 3), id: jobs.id) else { throw unreadable() }
-        news.append((number, .ended(ended)))
+        news.append((number, NewsText.ended(taken.text(row, 3), id: jobs.id).map(News.ended) ?? .changed))
       case .ordered:
         if let body = taken.textIfPresent(row, 3) {
           let ticket = taken.integer(row, 8 + JobRows.columnCount + 1)
@@ -59,7 +58,8 @@ extension LedgerTransaction {
         // That of a host which is gone by now is gone with it.
         guard placed.last?.number == number, !taken.isNull(row, 8) else { continue }
         placed[placed.count - 1].order.jobs.append(jobs.orderedJob(taken, row, from: 8))
-      case nil: throw unreadable()
+      // A newer release has written them: what they say is in the tables as well.
+      case nil: news.append((number, .changed))
       }
     }
     let names = JobRows.names(in: admitted.lazy.flatMap(\.jobs))

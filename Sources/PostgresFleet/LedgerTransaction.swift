@@ -64,8 +64,8 @@ struct LedgerTransaction {
       let results = try commit([LedgerStatements.fence(receipt), JobRows.named(names), Self.readOrders])
       return .loadedRest(known: jobs.named(results[1]), orders: orders(results[2]))
     case .readNews(let floor, let known):
-      let results = try connection.pipeline([LedgerStatements.readHorizon, Self.readNews(above: floor, besides: known)])
-      return .news(try news(results[1]), horizon(results[0]))
+      let results = try connection.pipeline([LedgerStatements.server, Self.readNews(above: floor, besides: known)])
+      return .readNews(try news(results[1]), timeline: server(results[0]).timeline)
     case .round(let round, let receipt): return try perform(round, receipt)
     case .remove(let final, let receipt):
       return .removed(try commit([LedgerStatements.fence(receipt), JobRows.remove(final)])[1].rowCount)
@@ -261,12 +261,12 @@ struct LedgerTransaction {
   private func load(_ first: FirstJobs, _ receipt: Receipt) throws(StoreError) -> FleetState {
     let results = try connection.pipeline([
       Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt), IndexSearch.end,
-      Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, LedgerStatements.pauses, Self.readOrders,
-      JobRows.scheduledKeys(agingStep: first.agingStep), LedgerStatements.starts, IndexSearch.begin,
+      Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, LedgerStatements.pauses,
+      JobRows.scheduledKeys(agingStep: first.agingStep), LedgerStatements.starts, IndexSearch.begin, Self.readOrders,
     ])
     let runs = jobs.runs(results[5])
     let assigned = Set(runs.map(\.job.key))
-    let waiting = (0..<results[8].rowCount).lazy.map { results[8].integer($0, 0) }.filter { !assigned.contains($0) }
+    let waiting = (0..<results[7].rowCount).lazy.map { results[7].integer($0, 0) }.filter { !assigned.contains($0) }
     let rest = waiting.dropFirst(first.count)
     let rows = try connection.pipeline([JobRows.scheduled(assigned.sorted() + waiting.prefix(first.count))])[0]
     let read = jobs.jobs(rows)
@@ -276,7 +276,7 @@ struct LedgerTransaction {
     for row in 0..<results[4].rowCount { hosts[Int(results[4].integer(row, 0))] = host(results[4], row, from: 1) }
     return FleetState(
       hosts: hosts, runs: runs, stops: jobs.stops(results[5]), jobs: read, rest: rest.map(jobs.id),
-      known: jobs.named(end[0]), paused: pauses(results[6]), starts: starts(results[9]), orders: orders(results[7]))
+      known: jobs.named(end[0]), paused: pauses(results[6]), starts: starts(results[8]), orders: orders(results[10]))
   }
 
   private func starts(_ read: QueryResult) -> [RateStarts] {
@@ -306,7 +306,7 @@ struct LedgerTransaction {
     // Behind the answers: a record stays while an order for it has none.
     if !round.deleted.isEmpty { statements.append(JobRows.remove(round.deleted)) }
     // Last, so that the rows that come with orders know of these changes.
-    let reading = [LedgerStatements.readHorizon, Self.takeNews(above: round.floor, besides: round.readNews)]
+    let reading = [LedgerStatements.readHorizon, Self.takeNews(above: round.floor, besides: round.knownNews)]
     let results = Array(try commit(statements + reading)[statements.count...])
     // It is written by now: a lead that can't have the news loads what they say.
     do throws(StoreError) { return .news(try news(results[1]), horizon(results[0])) } catch {
@@ -327,10 +327,5 @@ struct LedgerTransaction {
 
   func order(_ text: String, ticket: Int64, of host: Int) -> PlacedOrder {
     PlacedOrder(host: host, ticket: ticket, order: OrderText.order(text, id: jobs.id), jobs: [])
-  }
-
-  func unreadable() -> StoreError {
-    StoreError(
-      .unsupported, "news in the fleet's inbox can't be read: a newer release has written them", path: connection.place)
   }
 }

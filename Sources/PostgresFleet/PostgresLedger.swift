@@ -333,7 +333,8 @@ extension LedgerReply {
     let orders: [PlacedOrder] =
       switch self {
       case .loaded(let state): state.orders
-      case .news(let news, _): news.compactMap { if case .ordered(let order) = $0.news { order } else { nil } }
+      case .news(let news, _), .readNews(let news, _):
+        news.compactMap { if case .ordered(let order) = $0.news { order } else { nil } }
       default: []
       }
     return orders.filter { $0.order == .unreadable }

@@ -63,11 +63,8 @@ package final class StoreParticipant: TransactionCompanion {
       return receipt(state)
     }
     // Nobody executes a transaction of this slot late: whoever asks for its outcome waits for its backend.
-    return [Self.searchByIndex, LedgerStatements.fence(next, orElse: .fenced)]
+    return [IndexSearch.preferred, LedgerStatements.fence(next, orElse: .fenced)]
   }
-
-  /// Plans are made while a fleet is new, and kept: its tables are small then, and not for long.
-  private static let searchByIndex = Request("SET LOCAL enable_seqscan = off")
 
   private func replaceOldSlot() throws(StoreError) {
     let state = state.withLock { $0 }

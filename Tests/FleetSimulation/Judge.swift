@@ -228,7 +228,7 @@ final class Judge {
       let machine = world.machines.first(where: { $0.process?.member?.lead?.assigner != nil }),
       let process = machine.process, !process.isDead, let member = process.member, member.isLeadIdle,
       ledger.lead.row(0, for: 0)?.host == member.number,
-      ledger.inbox.all(for: 0).allSatisfy({ member.lead?.readNews.contains($0.key) == true }),
+      ledger.inbox.all(for: 0).allSatisfy({ member.lead?.knownNews.contains($0.key) == true }),
       var lived = member.lead?.assigner,
       !lived.hasStates,
       // A new lead has what could not be reverted tried again without a pause.

@@ -90,14 +90,23 @@ extension MemoryLedger {
 
   // MARK: News
 
+  /// Deletes news, and answers those that are not known.
   func takeNews(above floor: Int64, besides known: [Int64], _ transaction: Transaction) throws {
-    readNews(above: floor, besides: known, transaction)
+    let horizon = TransactionHorizon(
+      own: Int64(transaction.id), oldest: Int64(open.keys.min() ?? transaction.id), timeline: server.timeline)
+    transaction.reply = .news(news(above: floor, besides: known, transaction), horizon)
     for (number, _) in inbox.all(for: transaction.id) where number > floor {
       try inbox.write(number, nil, for: transaction.id)
     }
   }
 
   func readNews(above floor: Int64, besides known: [Int64], _ transaction: Transaction) {
+    transaction.reply = .readNews(news(above: floor, besides: known, transaction), timeline: server.timeline)
+  }
+
+  private func news(
+    above floor: Int64, besides known: [Int64], _ transaction: Transaction
+  ) -> [(number: Int64, news: News)] {
     var news: [(number: Int64, news: News)] = []
     for (number, row) in inbox.all(for: transaction.id) where number > floor && !known.contains(number) {
       switch row {
@@ -108,19 +117,22 @@ extension MemoryLedger {
       default: news.append((number, row))
       }
     }
-    let horizon = TransactionHorizon(
-      own: Int64(transaction.id), oldest: Int64(open.keys.min() ?? transaction.id),
-      timeline: server.timeline)
-    transaction.reply = .news(news.sorted { $0.number < $1.number }, horizon)
+    return news.sorted { $0.number < $1.number }
   }
 
+  /// Adds to news of jobs those that they wait for.
   func addKnown(_ transaction: Transaction) {
-    guard case .news(let news, let horizon) = transaction.reply else { return }
-    let withKnown = news.map { number, one -> (number: Int64, news: News) in
-      guard case .admitted(let jobs, _) = one else { return (number, one) }
-      return (number, .admitted(jobs, known: known(jobs, transaction)))
+    func withKnown(_ news: [(number: Int64, news: News)]) -> [(number: Int64, news: News)] {
+      news.map { number, one in
+        guard case .admitted(let jobs, _) = one else { return (number, one) }
+        return (number, .admitted(jobs, known: known(jobs, transaction)))
+      }
     }
-    transaction.reply = .news(withKnown, horizon)
+    switch transaction.reply {
+    case .news(let news, let horizon): transaction.reply = .news(withKnown(news), horizon)
+    case .readNews(let news, let timeline): transaction.reply = .readNews(withKnown(news), timeline: timeline)
+    default: break
+    }
   }
 
   // MARK: Rounds

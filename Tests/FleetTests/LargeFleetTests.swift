@@ -84,6 +84,7 @@ import Testing
         if case .round(let round, _) = request { for run in round.runs { begin(run) } }
         let ended = endSome()
         lastNews += 1
+        if case .readNews = request { return .readNews([(lastNews, .ended(ended))], timeline: 1) }
         let horizon = TransactionHorizon(own: lastNews, oldest: lastNews, timeline: 1)
         return .news([(lastNews, .ended(ended))], horizon)
       default: return .refused

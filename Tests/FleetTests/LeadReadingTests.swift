@@ -24,8 +24,10 @@ import Testing
   private mutating func answer(_ request: LedgerRequest?, with news: [(Int64, News)], timeline: Int64 = 1) throws {
     _ = try #require(request)
     now = Moment(steady: now.steady + 1, wall: now.wall + 1)
+    let named = news.map { (number: $0.0, news: $0.1) }
+    if case .readNews? = request { return _ = lead.handle(.readNews(named, timeline: timeline), at: now) }
     let horizon = TransactionHorizon(own: now.steady, oldest: now.steady, timeline: timeline)
-    _ = lead.handle(.news(news.map { (number: $0.0, news: $0.1) }, horizon), at: now)
+    _ = lead.handle(.news(named, horizon), at: now)
   }
 
   private func admitted(_ key: Int64) -> News { .admitted([LeadDesk.job(key)], known: [:]) }
@@ -43,10 +45,10 @@ import Testing
       Issue.record("the job is not assigned")
       return
     }
-    #expect(round.readNews == [7] && round.runs.map(\.job) == [LeadDesk.id(1)])
-    #expect(lead.readNews.contains(7))
+    #expect(round.knownNews == [7] && round.runs.map(\.job) == [LeadDesk.id(1)])
+    #expect(lead.knownNews.contains(7))
     try answer(.round(round, receipt), with: [])
-    #expect(!lead.readNews.contains(7))
+    #expect(!lead.knownNews.contains(7))
     #expect(next() == nil)
   }
 
@@ -58,7 +60,7 @@ import Testing
       if case .round(let round, _)? = next() { try answer(.round(round, receipt), with: []) }
     }
     // The host has one place: the second job waits, and nothing is to be written for it.
-    #expect(lead.readNews.contains(8))
+    #expect(lead.knownNews.contains(8))
     lead.noteHint()
     let reading = next()
     guard case .readNews(_, besides: [8])? = reading else {
@@ -72,7 +74,7 @@ import Testing
       Issue.record("nothing is deleted")
       return
     }
-    #expect(round.isEmpty && round.readNews == [8])
+    #expect(round.isEmpty && round.knownNews == [8])
   }
 
   @Test("reads everything anew behind a failover, where others may have the numbers that it knows")
@@ -103,6 +105,16 @@ import Testing
       Issue.record("it reads only")
       return
     }
-    #expect(round.readNews.count == 100)
+    #expect(round.knownNews.count == 100)
+  }
+
+  @Test("knows what it has read when the floor of its next readings rises") mutating func floor() throws {
+    for (number, key) in [(7, 1), (8, 2), (9, 3), (10, 4)] as [(Int64, Int64)] {
+      lead.noteHint()
+      try answer(next(), with: [(number, admitted(key))])
+      lead.noteNewsInInbox()
+      if case .round(let round, _)? = next() { try answer(.round(round, receipt), with: []) }
+    }
+    #expect(lead.newsFloor >= 7)
   }
 }

@@ -127,7 +127,7 @@ struct WritingSlotTests {
         Issue.record("it is not made again after \(error)")
         return
       }
-      _ = slot.handle(.success(.news([], TransactionHorizon(own: 1, oldest: 1))))
+      _ = slot.handle(.success(.readNews([], timeline: 1)))
       #expect(slot.isIdle)
     }
     guard case .flush(_, let receipt) = slot.begin({ .flush([], $0) }) else { return }

@@ -238,7 +238,7 @@ private final class RandomHistory {
 
   private func newRound() -> LeadRound {
     var round = LeadRound(floor: random.chance(85) ? 0 : highest.memory)
-    round.readNews = someNews()
+    round.knownNews = someNews()
     let waiting = memory.jobs.all(for: 0).map(\.row).filter { memory.runs.row($0.id, for: 0) == nil }
       .sorted { $0.id.key < $1.id.key }
     for job in waiting where random.chance(35) {
@@ -273,7 +273,7 @@ private final class RandomHistory {
     switch request {
     case .round(var round, let receipt):
       round.floor = own(round.floor)
-      round.readNews = round.readNews.map(own)
+      round.knownNews = round.knownNews.map(own)
       return .round(round, receipt)
     case .readNews(let floor, let known): return .readNews(above: own(floor), besides: known.map(own))
     default: return request
@@ -290,9 +290,13 @@ private final class RandomHistory {
       slots[number] = [0, 1, 2]
     case (.replaceSlot(let host, let old, let new), .written):
       if let role = slots[host]?.firstIndex(of: old) { slots[host]?[role] = new }
-    case (_, .news(let news, _)):
+    case (_, .news(let news, _)), (_, .readNews(let news, _)):
       highest.memory = max(highest.memory, news.last?.number ?? 0)
-      if case .success(.news(let news, _)) = found { highest.postgres = max(highest.postgres, news.last?.number ?? 0) }
+      switch found {
+      case .success(.news(let news, _)), .success(.readNews(let news, _)):
+        highest.postgres = max(highest.postgres, news.last?.number ?? 0)
+      default: break
+      }
     default: break
     }
   }
@@ -313,7 +317,7 @@ private final class RandomHistory {
         + "starts \(text(state.starts)) stops \(state.stops.map(text).sorted()) orders \(state.orders.map(text)) rest \(state.rest.map(\.key))"
     case .success(.loadedJobs(let jobs)): "jobs \(jobs.map(text))"
     case .success(.loadedRest(let known, let orders)): "known \(text(known)) orders \(orders.map(text))"
-    case .success(.news(let news, _)): "news \(news.map { text($0.news) })"
+    case .success(.news(let news, _)), .success(.readNews(let news, _)): "news \(news.map { text($0.news) })"
     case .success(.runs(let runs, let stops, _)): "runs \(runs.map(text)) stops \(stops.map(text))"
     case .success(.tookOver(let runs)): "took over \(runs.sorted { $0.job.key < $1.job.key }.map(text))"
     case .success(let reply): "\(reply)"

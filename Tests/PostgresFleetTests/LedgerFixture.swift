@@ -172,7 +172,12 @@ extension LedgerReply {
   var isWritten: Bool { if case .written = self { true } else { false } }
   var isRefused: Bool { if case .refused = self { true } else { false } }
   var lost: [Run]? { if case .tookOver(let runs) = self { runs } else { nil } }
-  var news: [News]? { if case .news(let news, _) = self { news.map(\.news) } else { nil } }
+  var news: [News]? {
+    switch self {
+    case .news(let news, _), .readNews(let news, _): news.map(\.news)
+    default: nil
+    }
+  }
   var beat: Beat? { if case .beaten(let beat) = self { beat } else { nil } }
   var isOutcomeWritten: Bool? { if case .outcome(let isWritten) = self { isWritten } else { nil } }
 }

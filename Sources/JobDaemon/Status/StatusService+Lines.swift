@@ -26,7 +26,12 @@ extension StatusService {
       }
     }
     guard isOfLines || isForm else { return .memory }
-    do throws(SubmissionTerms.Refusal) { _ = try SubmissionTerms(request, hasLines: isOfLines) } catch {
+    do throws(SubmissionTerms.Refusal) {
+      if let problem = SubmissionTerms.description.problem(of: request.target.queryItems) {
+        throw SubmissionTerms.Refusal(problem)
+      }
+      _ = try SubmissionTerms(request, of: isForm ? .form : .lines)
+    } catch {
       return .refused(error.response)
     }
     if let refusal = intakeRefusal { return .refused(refusal) }

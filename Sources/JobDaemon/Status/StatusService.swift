@@ -225,9 +225,8 @@ package final class StatusService: Sendable {
 
   func submit(_ request: HTTPRequest) -> HTTPReply {
     let terms: SubmissionTerms
-    do throws(SubmissionTerms.Refusal) {
-      terms = try SubmissionTerms(request, hasLines: request.sink is SpooledFile)
-    } catch {
+    let kind = request.sink is SpooledFile ? .lines : request.sink == nil ? SubmissionTerms.Body.document : .form
+    do throws(SubmissionTerms.Refusal) { terms = try SubmissionTerms(request, of: kind) } catch {
       return .now(error.response)
     }
     if let refusal = intakeRefusal { return .now(refusal) }
@@ -237,10 +236,6 @@ package final class StatusService: Sendable {
         .failure(
           503, code: "busy", message: "too many files that other submissions have passed are still open",
           hint: "submit again in a moment, or send the inputs in a form"))
-    }
-    if open != nil, request.sink != nil {
-      return .now(
-        .failure(400, code: "bad-request", message: "open files come with a job file alone, not with a form or lines"))
     }
     let limit = daemon.configuration.value.spool.maxJobFileSize
     if request.body.count > limit {

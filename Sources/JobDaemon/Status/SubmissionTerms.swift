@@ -44,12 +44,22 @@ struct SubmissionTerms: Sendable {
     "additionalProperties": ["type": "string", "format": "binary"],
   ]
 
-  /// Reads a request.
+  /// The kinds of bodies that have jobs.
+  enum Body {
+    case document
+    /// A job on each line.
+    case lines
+    /// A document with inputs.
+    case form
+  }
+
+  /// Reads a request whose query has nothing that the route does not know.
   ///
-  /// - Parameter hasLines: true if its body has a job on each line.
   /// - Throws: a refusal that tells what is wrong with it.
-  init(_ request: HTTPRequest, hasLines: Bool) throws(Refusal) {
-    if let problem = Self.description.problem(of: request.target.queryItems) { throw Refusal(problem) }
+  init(_ request: HTTPRequest, of kind: Body) throws(Refusal) {
+    if kind != .document, request.query(OpenInputs.key) != nil {
+      throw Refusal("open files come with a job file alone, not with a form or lines")
+    }
     let seconds = request.query("wait").map { Double($0) ?? -1 }
     if let seconds, !(0...86_400).contains(seconds) { throw Refusal("wait is a number of seconds, at most 86400") }
     wait = seconds.map { .seconds($0) }
@@ -68,7 +78,7 @@ struct SubmissionTerms: Sendable {
     guard keys.count == 1, (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ 0x20...0x7e ~= $0 }) else {
       throw Refusal("an Idempotency-Key is one field of 1 to 255 visible characters")
     }
-    if hasLines {
+    if kind == .lines {
       throw Refusal("an Idempotency-Key is not for lines", hint: "give each line an \"id\": the same ID is run once")
     }
   }

@@ -9,8 +9,11 @@ package enum IndexSearch {
   /// Has the statements behind it in a transaction search so.
   package static let begin = request(settings)
 
-  /// Has them go through whole tables where that is quicker.
+  /// Has them go through whole tables where that is quicker, also with plans for any values.
   package static let end = request(ways("on"))
+
+  /// Has them go through no whole table that could be searched, and leaves their plans to the server: for those of others.
+  package static let preferred = Request("SET LOCAL enable_seqscan = off")
 
   private static func ways(_ value: String) -> [(name: String, value: String)] {
     ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map { ($0, value) }
