@@ -69,8 +69,11 @@ struct FleetDepthGroup: BenchGroup {
     let load = start.duration(to: .now) / .seconds(1)
     // The lead works while it reads all jobs, which takes some seconds once; it answers questions when it has them.
     try await onThread {
-      for _ in 0..<6 { if (try? fleet.daemons[0].send("GET", "/v1/queues")) != nil { return } }
-      throw BenchError("the lead has not read all jobs after a minute")
+      var refusals: [String] = []
+      while refusals.count < 6 {
+        do { return _ = try fleet.daemons[0].send("GET", "/v1/queues") } catch { refusals.append("\(error)") }
+      }
+      throw BenchError("the lead has not read all jobs after a minute: \(refusals)")
     }
     let rate = try await fleet.spoolRate(workplace, jobs: count)
     try await fleet.stop()

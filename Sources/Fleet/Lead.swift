@@ -107,6 +107,9 @@ package struct Lead: Sendable {
     /// Nothing before a time; nil until there are news.
     case rest(until: Moment?)
 
+    /// False for a rest.
+    var isRequest: Bool { if case .rest = self { false } else { true } }
+
     /// The request, if there is one, under a receipt if it needs that.
     func request(under receipt: () -> Receipt) -> LedgerRequest? {
       switch self {
@@ -134,8 +137,7 @@ package struct Lead: Sendable {
     if !isLoading { return nextRound(at: now) }
     if hasJustRead {
       let next = nextRound(at: now)
-      if case .rest = next {
-      } else {
+      if next.isRequest {
         hasJustRead = false
         return next
       }
