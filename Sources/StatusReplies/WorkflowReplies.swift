@@ -24,10 +24,14 @@ package struct BatchesReply: Decodable, Sendable {
   }
 
   package let batches: [Batch]
+  /// True if there was no time to look for all; those of the newest jobs are told then.
+  package let mayHaveMore: Bool?
 
-  package init(batches: [Batch]) { self.batches = batches }
+  package init(batches: [Batch], mayHaveMore: Bool) { (self.batches, self.mayHaveMore) = (batches, mayHaveMore) }
 
-  package var json: JSONValue { .object(["batches": .array(batches.map(\.json))]) }
+  package var json: JSONValue {
+    .object(["batches": .array(batches.map(\.json)), "mayHaveMore": .bool(mayHaveMore ?? false)])
+  }
 }
 
 /// The reply of `GET /v1/jobs/ID/relatives`: the jobs that it waits for, and those that wait for it.

@@ -26,9 +26,7 @@ extension StatusService {
 
   private func batches(_ request: HTTPRequest) -> HTTPReply {
     read(request, within: Self.countTime) { context, daemon in
-      let isInBatch = try Condition(format: "batch != nil")
-      let newest = try context.fetch(
-        FetchRequest<Job>(isInBatch, sortBy: [.descending(\.createdAt)], limit: Self.batchReach))
+      let (newest, isComplete) = try Self.newestInBatches(context)
       var seen: Set<String> = []
       var batches: [BatchesReply.Batch] = []
       for job in newest {
@@ -40,7 +38,23 @@ extension StatusService {
             atLeast: counts.isAtLeast))
         if batches.count == Self.batchLimit { break }
       }
-      return Self.json(BatchesReply(batches: batches).json)
+      return Self.json(BatchesReply(batches: batches, mayHaveMore: !isComplete).json)
+    }
+  }
+
+  /// The newest jobs that have a batch; where a second is not enough to find them, those among the newest of all.
+  private static func newestInBatches(
+    _ context: isolated ManagedObjectContext
+  ) throws -> (jobs: [Job], isComplete: Bool) {
+    let newest = FetchRequest<Job>(sortBy: [.descending(\.createdAt)], limit: batchReach)
+    var inBatches = newest
+    inBatches.condition = try Condition(format: "batch != nil")
+    do {
+      let found = try context.fetchIDsUnlessCancelled(inBatches)
+      let jobs = try context.fetch(FetchRequest<Job>(objectIDs: found))
+      return (jobs.sorted { ($0.createdAt ?? .distantPast) > ($1.createdAt ?? .distantPast) }, true)
+    } catch is CancellationError {
+      return (try context.fetch(newest).filter { $0.batch != nil }, false)
     }
   }
 

@@ -11,7 +11,7 @@ import {card, empty, heading, jobCell, named, outcome, shares, stateBadge, STATE
 const MOST = 200
 
 async function load({parts: [name]}) {
-  if (!name) return {batches: (await get('/v1/batches')).batches}
+  if (!name) return await get('/v1/batches')
   const {jobs, counts, countsAtLeast} = await get('/v1/jobs', {batch: name, counts: 'true', limit: MOST})
   return {name, jobs, counts, isAtLeast: countsAtLeast}
 }
@@ -31,7 +31,7 @@ function left(counts, isAtLeast) {
 const share = (counts, isAtLeast) =>
   isAtLeast ? '–' : `${Math.floor((1 - total(counts, UNFINISHED) / total(counts)) * 100)} %`
 
-function all({batches}) {
+function all({batches, mayHaveMore}) {
   const rows = batches.map(({name, jobs, atLeast, lastAcceptedAt}) => ({key: name, cells: [
     named(h('a', {href: link('batches', [name])}, name)), shares(jobs, {of: name, isAtLeast: atLeast}), share(jobs, atLeast), left(jobs, atLeast),
     time(lastAcceptedAt),
@@ -40,7 +40,8 @@ function all({batches}) {
     heading('Batches'),
     rows.length ? table('Batches', [{title: 'Batch', class: 'name'}, {title: 'Jobs', class: 'broad'}, {title: 'Over', class: 'number'},
       {title: 'Left', class: 'number'}, {title: 'Last accepted', class: 'number'}], rows)
-      : empty('No job belongs to a batch. A job file gives its jobs one with ', h('code', null, '"batch"'), '.'),
+      : !mayHaveMore && empty('No job belongs to a batch. A job file gives its jobs one with ', h('code', null, '"batch"'), '.'),
+    mayHaveMore && h('p.hint', null, 'There may be more batches than those of the newest jobs.'),
   ]
 }
 
