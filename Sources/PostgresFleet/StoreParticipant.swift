@@ -63,7 +63,7 @@ package final class StoreParticipant: TransactionCompanion {
       return receipt(state)
     }
     // Nobody executes a transaction of this slot late: whoever asks for its outcome waits for its backend.
-    return [IndexSearch.preferred, LedgerStatements.fence(next, orElse: .fenced)]
+    return [LedgerStatements.fence(next, orElse: .fenced)]
   }
 
   private func replaceOldSlot() throws(StoreError) {

@@ -46,7 +46,7 @@ public struct PostgresStoreOptions: Sendable {
   /// It takes a connection and a thread. With history, what others have changed is read from there; without, what is in
   /// memory is read again. Programs that use other libraries tell nobody.
   public var noticesOtherWriters = true
-  /// True if statements search as ``IndexSearch`` says.
+  /// True if statements search as ``IndexSearch/settings`` say.
   package var searchesByIndex = false
   /// Called with what the server remarks, on the thread of the statement; it must be quick and not use the store.
   public var noticeLog: (@Sendable (String) -> Void)?

@@ -64,6 +64,41 @@ extension SystemTests {
       for root in roots { #expect(try root.failedFiles.isEmpty) }
     }
 
+    /// A server counts tables that are empty most of the time, and keeps plans that were made while others were small.
+    @Test("No job goes through all others, though the server counted the tables while they were empty")
+    func plans() async throws {
+      let roots = [try root("a"), try root("b")]
+      var daemons: [DaemonProcess] = []
+      for root in roots { daemons.append(try await DaemonProcess.ready(root)) }
+      try database.run("ANALYZE")
+      func submit(_ count: Int, to daemon: DaemonProcess) async throws {
+        let jobs = Array(repeating: #"{"type": "noop"}"#, count: count).joined(separator: ",")
+        let reply = try await daemon.request("POST", "/v1/jobs", query: ["wait": "60"], body: #"{"jobs": [\#(jobs)]}"#)
+        #expect(reply.status == 200, "\(reply.body)")
+      }
+      // Plans for any values are made from the sixth use on.
+      for number in 0..<20 { try await submit(1, to: daemons[number % 2]) }
+      try database.run("ANALYZE")
+      for number in 0..<20 { try await submit(1, to: daemons[number % 2]) }
+      for number in 0..<6 { try await submit(500, to: daemons[number % 2]) }
+      #expect(try ends() == "completed 3040")
+      // Servers tell at the latest when they end.
+      for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
+      let deadline = ContinuousClock.now + .seconds(30)
+      while try database.run("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()") != "1" {
+        try #require(ContinuousClock.now < deadline, "the hosts' sessions are still open")
+      }
+      // A job is inserted, assigned, read, ended and told, by its key each time.
+      let searched = try database.lines(
+        """
+        SELECT relname, read FROM (
+          SELECT relname, (max(t.seq_tup_read) + sum(i.idx_tup_read)) / 3040 AS read FROM pg_stat_user_tables AS t
+          JOIN pg_stat_user_indexes AS i USING (relid, relname) GROUP BY 1) AS r
+        WHERE read > 20
+        """)
+      #expect(searched.isEmpty, "rows read for each job: \(searched)")
+    }
+
     @Test("A file with one job on each line is admitted to a fleet, also when its host is killed meanwhile")
     func lines() async throws {
       let (root, other) = (try root("a"), try root("b"))

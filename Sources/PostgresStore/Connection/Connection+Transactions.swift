@@ -3,8 +3,11 @@ package import StoreInterface
 
 /// Transactions.
 extension Connection {
-  /// Begins a transaction that writes, with its first statement.
-  func begin() { sendLater(beginSQL) }
+  /// Begins a transaction that writes, with its first statements.
+  func begin(_ opening: [Request] = []) {
+    sendLater(beginSQL)
+    for request in opening { sendLater(request) }
+  }
 
   private var beginSQL: String { isEnclosed ? "SAVEPOINT part" : "BEGIN" }
 

@@ -62,6 +62,22 @@ package final class Connection: @unchecked Sendable {
     try pipeline([Request(sql, parameters)])[0]
   }
 
+  /// Runs a statement that the server plans for these values, and returns its whole result.
+  ///
+  /// For those whose best plan depends on how much there is; a plan takes 0.1 to 0.3 ms.
+  func queryOnce(_ sql: String, _ parameters: Parameters) throws(StoreError) -> QueryResult {
+    try pipeline([Request(sql, parameters).once])[0]
+  }
+
+  /// Runs a statement that names its rows by their keys, and returns its whole result.
+  ///
+  /// While its table is small, going through all of it is the quickest way to any row, and the server keeps a plan that was
+  /// made then when the table has grown. So it is not let choose that way; transactions that write are begun so.
+  func queryByKey(_ request: Request) throws(StoreError) -> QueryResult {
+    guard role == .reader else { return try pipeline([request])[0] }
+    return try pipeline([IndexSearch.preferred, request, IndexSearch.notPreferred])[1]
+  }
+
   /// Runs statements one after the other with one wait for all of them; they are prepared once and kept.
   ///
   /// Where no transaction is open they are one.

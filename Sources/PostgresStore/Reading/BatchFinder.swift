@@ -31,7 +31,8 @@ struct BatchFinder {
       for (property, column) in zip(key, columns) {
         parameters.add(ArrayParameter(column, of: property, rows: rows))
       }
-      let result = try connection.query(sql, parameters)
+      // A plan is made for each batch: the table may have been empty at the last one.
+      let result = try connection.queryOnce(sql, parameters)
       // The smallest key comes last and stays, if several objects have the values.
       for row in 0..<result.rowCount {
         found[rows.lowerBound + Int(result.integer(row, 0)) - 1] = id(result, row)

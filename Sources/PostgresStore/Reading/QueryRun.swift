@@ -124,10 +124,18 @@ struct QueryRun {
   /// The body may run statements of its own meanwhile, even the same.
   private func forEachResult(_ body: (QueryResult) throws -> Bool) throws {
     let segment = plan.statement.segment
-    let most = [query.limit, query.condition?.mostMatches].compactMap(\.self).min()
-    if let most, most <= StoredTables.chunk, !plan.needsMemory {
-      _ = try body(try connection.query(segment.text, segment.bindings))
-      return
+    if !plan.needsMemory {
+      if let most = query.condition?.mostMatches, most <= StoredTables.chunk {
+        // In the order of something else the server may go through an index of that.
+        let isKept = query.sortDescriptors.isEmpty
+        let request = Request(segment.text, Parameters(segment.bindings), isKept: isKept)
+        _ = try body(try connection.queryByKey(request))
+        return
+      }
+      if let limit = query.limit, limit <= StoredTables.chunk {
+        _ = try body(try connection.query(segment.text, segment.bindings))
+        return
+      }
     }
     let cursor = cursors.next()
     let fetch = Request("FETCH FORWARD \(StoredTables.chunk) FROM \(cursor)", isKept: false)

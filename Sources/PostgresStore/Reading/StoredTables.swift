@@ -55,7 +55,7 @@ final class StoredTables: Sendable {
       start = chunk.endIndex
       var keys = Parameters()
       keys.add(integers: chunk.lazy.map(\.key))
-      let result = try connection.query(select, keys)
+      let result = try connection.queryByKey(Request(select, keys))
       for row in 0..<result.rowCount {
         guard let decoder = family.decoder(result, row) else { continue }
         found[result.integer(row, 0)] = decoder.row(result, row, ordinal: coordinatorOrdinal)

@@ -53,7 +53,7 @@ struct DeleteStatements: Sendable {
   static func dropLargeValuesSQL(_ table: String, _ columns: [String]) -> String? {
     if columns.isEmpty { return nil }
     let names = columns.map { "SELECT \($0) FROM \(table) WHERE _key = ANY($1) AND \($0) IS NOT NULL" }
-    return "DELETE FROM _file WHERE name IN (\(names.joined(separator: " UNION ALL ")))"
+    return "DELETE FROM _file WHERE name = ANY(ARRAY(\(names.joined(separator: " UNION ALL "))))"
   }
 
   /// Deletes rows of expected versions; the last result has the keys of those that had them.
@@ -64,7 +64,7 @@ struct DeleteStatements: Sendable {
     versions.add(integers: changes.lazy.map { $0.base?.version ?? 0 })
     let delete = """
       DELETE FROM \(tables[root] ?? "") AS r USING unnest($1, $2) AS v (k, n) \
-      WHERE r._key = v.k AND r._version = v.n RETURNING r._key
+      WHERE r._key = ANY($1) AND r._key = v.k AND r._version = v.n RETURNING r._key
       """
     return (leftovers[root] ?? []).map { Request($0, keys) } + [Request(delete, versions)]
   }
@@ -137,7 +137,8 @@ struct LinkStatements: Sendable {
       requests.append(
         Request(
           "DELETE FROM \(name) AS l USING unnest($1, $2) AS v (a, b) WHERE l.\(left) = v.a AND l.\(right) = v.b",
-          parameters(absent, hasPlaces: false)))
+          parameters(absent, hasPlaces: false)
+        ).once)
     }
     if !present.isEmpty { requests.append(Request(insertSQL, parameters(present, hasPlaces: true))) }
     return requests
@@ -157,7 +158,8 @@ struct LinkStatements: Sendable {
     return """
       INSERT INTO \(name) AS x (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) \
       FROM unnest($1, $2, $3, $4) AS v (a, b, o, i) \
-      WHERE EXISTS (SELECT 1 FROM \(leftTable) WHERE _key = v.a) AND EXISTS (SELECT 1 FROM \(rightTable) WHERE _key = v.b) \
+      WHERE EXISTS (SELECT 1 FROM \(leftTable) WHERE _key = ANY($1) AND _key = v.a) \
+      AND EXISTS (SELECT 1 FROM \(rightTable) WHERE _key = ANY($2) AND _key = v.b) \
       ON CONFLICT (\(left), \(right)) DO \(conflict)
       """
   }

@@ -12,7 +12,8 @@ struct DerivedColumns: Sendable {
 
     /// Sets values that were computed here; the parameters are arrays of keys and of texts.
     var setSQL: String {
-      "UPDATE \(table) AS r SET \(column) = v.t FROM unnest($1, $2) AS v (k, t) WHERE r._key = v.k"
+      "UPDATE \(table) AS r SET \(column) = v.t FROM unnest($1, $2) AS v (k, t) "
+        + "WHERE r._key = ANY($1) AND r._key = v.k"
     }
   }
 

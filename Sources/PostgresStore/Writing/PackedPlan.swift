@@ -119,7 +119,8 @@ struct PackedPlan {
     }
     let parameters = (0...fields.count).map { "$\($0 + 1)" }.joined(separator: ", ")
     let aliases = (["n"] + fields.indices.map { "c\($0)" }).joined(separator: ", ")
-    let result = try connection.query(
+    // A plan is made for each batch: the table may have been empty at the last one.
+    let result = try connection.queryOnce(
       """
       SELECT v.n, r._key\(table.tellsEntity ? ", r._entity" : "") FROM unnest(\(parameters)) AS v (\(aliases)) \
       JOIN \(SchemaName.quoted(table.name)) AS r ON \(conditions.joined(separator: " AND ")) ORDER BY r._key DESC\(lock)

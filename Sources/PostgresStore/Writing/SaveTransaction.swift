@@ -58,11 +58,12 @@ struct SaveTransaction {
   }
 
   func begin() throws(StoreError) {
-    guard let companion else { return connection.begin() }
+    guard let companion else {
+      // What somebody else has begun has other statements, too.
+      return connection.begin(connection.isEnclosed ? [] : [IndexSearch.preferred])
+    }
     try connection.rename(companion.sessionName)
-    let opening = try companion.opening()
-    connection.begin()
-    for request in opening { connection.sendLater(request) }
+    connection.begin([IndexSearch.preferred] + (try companion.opening()))
   }
 
   /// Waits until the companion has let the transaction pass, if there is one and it was not asked yet.

@@ -113,7 +113,7 @@ final class EntityWriter: Sendable {
     return """
       UPDATE \(quotedTable) AS r SET \(assignments.joined(separator: ", ")) \
       FROM unnest(\(parameters.joined(separator: ", "))) AS v (\((["k", "n"] + aliases).joined(separator: ", "))) \
-      WHERE r._key = v.k AND r._version = v.n RETURNING r._key
+      WHERE r._key = ANY($1) AND r._key = v.k AND r._version = v.n RETURNING r._key
       """
   }
 
@@ -126,7 +126,7 @@ final class EntityWriter: Sendable {
     return """
       UPDATE \(quotedTable) AS r SET \(assignments.joined(separator: ", ")) \
       FROM unnest(\(parameters.joined(separator: ", "))) AS v (\((["k", "n"] + aliases).joined(separator: ", "))) \
-      WHERE r._key = v.k AND (\(differences.joined(separator: " OR "))) RETURNING v.n
+      WHERE r._key = ANY($1) AND r._key = v.k AND (\(differences.joined(separator: " OR "))) RETURNING v.n
       """
   }
 
