@@ -144,7 +144,9 @@ package final class Daemon: Sendable {
       of: scheduler, main: main, occupation: occupation, writer: writer, in: membership)
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     let clock = RetentionClock(path: paths.clock, log: log)
-    uploads = try Uploads(spool, paths, configuration: configuration, log: log)
+    uploads = try Uploads(spool, paths, configuration: configuration, log: log) { [main] in
+      try Self.putBackWithInputs(main)
+    }
     failedFiles = FailedFiles(spool, configuration, clock: clock, log: log) { [uploads] in uploads.sweep() }
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
     releaser = Releaser(
@@ -225,14 +227,7 @@ package final class Daemon: Sendable {
   /// Recovers what an earlier run left, then starts to claim and run jobs.
   package func start() throws {
     samples.begin()
-    uploads.begin { [main] in
-      try ManagedObjectContext(parent: main, name: "uploads").performAndWait { context in
-        let names = JobState.unfinished.map(\.rawValue)
-        let request = try FetchRequest<Job>(
-          format: "file == nil AND state IN %@ AND arguments CONTAINS 'uploads/'", names)
-        return try context.fetch(request).map { ($0.objectID, $0.arguments) }
-      }
-    }
+    uploads.sweep()
     if let membership { return try start(membership) }
     try Recovery.removeLeftovers(engine, killProcesses: killLeftovers)
     setLimits(replacing: nil)

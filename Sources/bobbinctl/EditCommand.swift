@@ -119,7 +119,8 @@ struct EditCommand: Subcommand {
   }
 }
 
-/// A file with what was typed in an editor. It stays where that is refused, so that nothing has to be typed again.
+/// A file with what was typed in an editor. It stays where that is refused or the editor fails, so that nothing has to
+/// be typed again.
 private struct EditedFile {
   let path: String
 
@@ -136,18 +137,16 @@ private struct EditedFile {
 private struct ArgumentEditor {
   /// Opens a value in the editor, and waits until that is closed.
   func edit(_ value: JSONValue) throws(ToolError) -> (JSONValue, EditedFile) {
-    var template = Array((NSTemporaryDirectory() + "/bobbin-arguments-XXXXXX.json").utf8CString)
-    let descriptor = mkstemps(&template, 5)
-    if descriptor < 0 { throw failure("no file can be made in \(NSTemporaryDirectory())") }
-    let file = FileDescriptor(owning: descriptor)
-    let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let path = NSTemporaryDirectory() + "/bobbin-arguments-\(UUID().uuidString).json"
     let edited = EditedFile(path: path)
     let text = Data((value.serialized(pretty: true) + "\n").utf8)
-    do throws(SystemError) { try file.writeAll(text) } catch {
+    // It is closed before the editor starts, which inherits no descriptor of it.
+    do throws(SystemError) { try FileDescriptor.open(path, .creatingExclusively).writeAll(text) } catch {
       edited.remove()
-      throw failure("\(path) can't be written: \(error)")
+      throw failure("\(path) can't be written: \(error.code)")
     }
     do throws(ToolError) { try open(path) } catch {
+      if let typed = FileManager.default.contents(atPath: path), typed != text { throw edited.keeping(error) }
       edited.remove()
       throw error
     }
@@ -163,8 +162,19 @@ private struct ArgumentEditor {
     var arguments = Self.copies(of: ["sh", "-c", "\(editor) \"$1\"", "sh", path])
     var variables = Self.copies(of: environment.map { "\($0)=\($1)" })
     defer { for text in arguments + variables { free(text) } }
+    // Keys such as Ctrl-C signal all of the group; they are for the editor alone, which starts with default handling.
+    let keys = [SIGINT, SIGQUIT]
+    let handlers = keys.map { signal($0, SIG_IGN) }
+    defer { for (key, handler) in zip(keys, handlers) { signal(key, handler) } }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var all = sigset_t()
+    sigfillset(&all)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var child: pid_t = 0
-    guard posix_spawn(&child, "/bin/sh", nil, nil, &arguments, &variables) == 0 else {
+    guard posix_spawn(&child, "/bin/sh", nil, &attributes, &arguments, &variables) == 0 else {
       throw failure("the editor \"\(editor)\" can't be started")
     }
     var status: Int32 = 0

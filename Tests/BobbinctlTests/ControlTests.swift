@@ -141,8 +141,14 @@ struct ControlTests {
     #expect(mistake.code == 65 && mistake.text.contains("the edited arguments: line"), "\(mistake)")
     #expect(try String(contentsOfFile: String(kept), encoding: .utf8).contains(",,"))
     try FileManager.default.removeItem(atPath: String(kept))
+    // Nor where the editor fails.
+    let failed = try await edit(with: #"sh -c 'sed -i s/a.csv/c.csv/ "$1"; exit 1' sh"#)
+    let left = try #require(failed.text.firstMatch(of: /what you have typed is in (\/[^ ,]*\.json), which/)).output.1
+    #expect(failed.code == 66 && failed.text.contains("failed; nothing was changed"), "\(failed)")
+    #expect(try String(contentsOfFile: String(left), encoding: .utf8).contains("c.csv"))
+    try FileManager.default.removeItem(atPath: String(left))
     let get = "GET /v1/jobs/x"
-    #expect(daemon.requests == [get, "POST /v1/jobs/x/edit", get, get, get])
+    #expect(daemon.requests == [get, "POST /v1/jobs/x/edit", get, get, get, get])
     #expect(
       daemon.bodies.filter { !$0.isEmpty } == [
         #"{"arguments":{"input":"b.csv","n":1},"seen":{"input":"a.csv","n":1},"directory":"\#(FileManager.default.currentDirectoryPath)"}"#

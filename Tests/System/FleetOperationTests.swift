@@ -164,6 +164,34 @@ extension SystemTests {
       }
     }
 
+    @Test("Inputs stay for a job that another host has put back, though its file is gone from failed/")
+    func putBackElsewhere() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      let (table, job) = (first.directory.path("bad.csv"), first.directory.path("job.json"))
+      // Larger than what a fleet copies.
+      try first.write("number\n1,2\n" + String(repeating: "1\n", count: 2_000), to: table)
+      try first.write(
+        TestModel.importJob("bad", "upload:table").replacing(#""id": "bad""#, with: #""id": "bad", "queue": "later""#),
+        to: job)
+      #expect(try await one.tool("submit", "--wait=60", "--input", "table=\(table)", job).code == 1)
+      try await one.wait { try $0.root.failedFiles.count == 2 }
+      let error = try await other.get("/v1/jobs/bad")["error"]?.string
+      #expect(try await other.tool("pause", "--queue", "later").code == 0)
+      #expect(try await other.tool("retry", "bad").code == 0)
+      let configuration = try String(contentsOfFile: first.paths.configurationFile, encoding: .utf8)
+      try first.configure(configuration + "\n[Spool]\nFailedCount=0\n")
+      try await one.reload()
+      try await one.waitForLog("removed 1 old files from failed/")
+      try await one.reload()
+      #expect(try await other.tool("resume", "--queue", "later").code == 0)
+      try await one.wait { try DaemonRoot.entries($0.root.paths.uploads).isEmpty }
+      // It was read once more.
+      let again = try await other.get("/v1/jobs/bad") { $0["state"] == "discarded" }
+      #expect(again["attempt"] == 2 && again["error"]?.string == error, "\(again)")
+      for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0)) }
+    }
+
     @Test("A job of a type that only another host handles is taken here and runs there")
     func typeElsewhere() async throws {
       try second.write(

@@ -215,7 +215,7 @@ final class Intake: Sendable {
     case .namesakeAtWork:
       state.withLock { $0.block(name) }
       // It may have been released in between.
-      if (try? spool.current.contains(name)) == false { noteFree(name) }
+      if try !spool.current.contains(name) { noteFree(name) }
       return nil
     case .refused(let refusal): refuser.refuse(name, because: refusal.reason)
     case .claimed(let file) where name.isOfLines: lineFiles.add(LineFileAdmission.Order(file: file))

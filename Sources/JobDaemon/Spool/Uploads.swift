@@ -34,12 +34,19 @@ final class Uploads: Sendable {
   private let path: String
   private let configuration: ConfigurationBox
   private let log: DaemonLog
+  /// Returns the unfinished jobs that have no job file any more, with their arguments. They may have been put back by an
+  /// earlier run, or by another host of a fleet.
+  private let putBackJobs: @Sendable () throws -> [(job: ManagedObjectID, arguments: String)]
   private let state = Mutex(State())
   /// Large files take long to unlink, which neither the server's thread nor the daemon's events are to wait for.
   private let removals = DispatchQueue(label: "removals of inputs")
 
-  init(_ spool: Spool, _ paths: Paths, configuration: ConfigurationBox, log: DaemonLog) throws {
+  init(
+    _ spool: Spool, _ paths: Paths, configuration: ConfigurationBox, log: DaemonLog,
+    putBackJobs: @escaping @Sendable () throws -> [(job: ManagedObjectID, arguments: String)]
+  ) throws {
     (self.spool, path, self.configuration, self.log) = (spool, paths.uploads, configuration, log)
+    self.putBackJobs = putBackJobs
     folder = try Spool.open(paths.uploads, mode: 0o700)
   }
 
@@ -161,35 +168,21 @@ final class Uploads: Sendable {
     for name in free { removals.async { self.removeIfUnused(name) } }
   }
 
-  /// Begins with what earlier runs have left.
-  ///
-  /// - Parameter putBack: the unfinished jobs that have no job file any more, with their arguments.
-  func begin(putBack: () throws -> [(job: ManagedObjectID, arguments: String)]) {
-    do {
-      let names = try folder.entries().filter { !$0.isHidden }
-      // Most starts find none.
-      if !names.isEmpty {
-        for name in names {
-          do throws(SystemError) { try count(name) } catch {
-            log.error("the inputs in uploads/\(name) can't be looked at: \(error)")
-          }
-        }
-        for (job, arguments) in try putBack() { keep(arguments, of: job) }
-      }
-      sweep()
-    } catch {
-      log.error("uploads/ can't be looked through, and keeps inputs of finished jobs: \(error)")
-    }
-  }
-
-  /// Removes all folders whose job files are gone; what is there at the first sweep counts for its users.
+  /// Removes all folders that neither a job file nor a job needs; what is there at the first sweep counts for its users.
   func sweep() {
     do {
-      for name in try folder.entries() where !state.withLock({ $0.begun.contains(name) }) {
-        if name.isHidden { remove(name) } else { removeIfUnused(name) }
+      let names = try folder.entries().filter { name in !state.withLock { $0.begun.contains(name) } }
+      // Most sweeps find none.
+      if names.isEmpty { return }
+      for name in names where !name.isHidden {
+        do throws(SystemError) { try count(name) } catch {
+          log.error("the inputs in uploads/\(name) can't be looked at: \(error)")
+        }
       }
+      for (job, arguments) in try putBackJobs() { keep(arguments, of: job) }
+      for name in names { if name.isHidden { remove(name) } else { removeIfUnused(name) } }
     } catch {
-      log.error("uploads/ can't be looked through for inputs of finished jobs: \(error)")
+      log.error("uploads/ can't be looked through, and keeps inputs of finished jobs: \(error)")
     }
   }
 
