@@ -3,7 +3,8 @@
 Prints the milliseconds to the first paint with content, the median of so many visits with an empty cache, the bytes that
 were sent for one, and the same milliseconds for a page that is one word from a server in Python. Then the milliseconds
 from the beginning of the visit until the first view shows what it has loaded, those until a view does after it was chosen,
-of the slowest of the views, and which one that is.
+of the slowest of the views, and which one that is. Fails if a view shows a problem, or the list of jobs another number
+than there are: an error is shown soon.
 """
 import http.server, json, re, statistics, subprocess, sys, threading, urllib.request
 
@@ -69,7 +70,7 @@ FULL = """
 const done = arguments[arguments.length - 1]
 const look = () => {
   const main = document.querySelector('main')
-  const isThere = main && main.childElementCount > 0 && main.getAttribute('aria-busy') !== 'true'
+  const isThere = main && main.childElementCount > 0 && main.getAttribute('aria-busy') === 'false'
   if (isThere) requestAnimationFrame(() => done(performance.now()))
   return isThere
 }
@@ -97,8 +98,29 @@ observer.observe(main, {attributes: true})
 location.hash = '#/' + view
 """
 
+PROBLEMS = "return [...document.querySelectorAll('main .problem')].map(one => one.textContent).join(' ')"
+NUMBER = "return document.querySelector('main .pages > span').textContent"
 
-def visit(address, views=()):
+
+def stored():
+    """The number of all jobs as the page writes it, unless the daemon can't count them in time."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/jobs?limit=1&counts=true", timeout=60) as reply:
+        answer = json.load(reply)
+    return None if answer["countsAtLeast"] else f"{sum(answer['counts'].values()):,}"
+
+
+def fault(session, view, jobs):
+    """What the view that is shown has instead of what it is for; None if it is as it should be."""
+    if problems := send("POST", session + "/execute/sync", {"script": PROBLEMS, "args": []}):
+        return f"the view {view} shows a problem: {problems}"
+    if view != "jobs" or not jobs:
+        return None
+    number = send("POST", session + "/execute/sync", {"script": NUMBER, "args": []})
+    # Where the page's own request was not answered in time, it says "at least".
+    return None if number.split()[0] in (jobs, "at") else f"the view {view} shows {number}, and there are {jobs}"
+
+
+def visit(address, views=(), jobs=None):
     """Opens an address in a browser of its own, so that nothing is in its cache, and then views of the page there."""
     arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     options = {"browserName": "chrome", "goog:chromeOptions": {"args": arguments}}
@@ -108,13 +130,19 @@ def visit(address, views=()):
     paint = send("POST", session + "/execute/async", {"script": WAIT, "args": []})
     full = send("POST", session + "/execute/async", {"script": FULL, "args": []}) if views else paint
     sent = send("POST", session + "/execute/sync", {"script": SENT, "args": []})
-    shown = [send("POST", session + "/execute/async", {"script": SHOW, "args": [view]}) for view in views]
+    shown, faults = [], []
+    for view in views:
+        shown.append(send("POST", session + "/execute/async", {"script": SHOW, "args": [view]}))
+        faults.append(fault(session, view, jobs))
     send("DELETE", session)
+    if any(faults):
+        sys.exit("; ".join(filter(None, faults)))
     return paint, sent, full, shown
 
 
 try:
-    ours = [visit(f"http://127.0.0.1:{port}/", views) for _ in range(count)]
+    jobs = stored()
+    ours = [visit(f"http://127.0.0.1:{port}/", views, jobs) for _ in range(count)]
     peer = [visit(f"http://127.0.0.1:{plain.server_port}/") for _ in range(count)]
 finally:
     driver.terminate()

@@ -23,13 +23,14 @@ struct StatusGroup: BenchGroup {
     try await store(daemon)
     // The client has the other core.
     try await Program(try workplace.tool("taskset")).run("-acp", "0", "\(daemon.processID)")
-    var (rates, waits, lists): ([Double], [Double], [Double]) = ([], [], [])
+    var (rates, waits, lists, firsts): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
     let cursors = try await onThread { try deepCursors(daemon) }
     for _ in 0..<options.pairs {
       let overview = try await ask(daemon, asked, ["/v1/status"])
       rates.append(overview.rate)
       waits.append(overview.late)
       lists.append(try await ask(daemon, asked / 10, pages(cursors)).late)
+      firsts.append(try await ask(daemon, asked / 10, Self.firstPages).late)
     }
     let page = try await visit(daemon)
     let memory = try daemon.peakMemory()
@@ -46,6 +47,9 @@ struct StatusGroup: BenchGroup {
         name: "status.reply p99", unit: "ms", ours: waits, peer: [], peerName: "", measure: .ours, target: .atMost(5)),
       Figure(
         name: "status.list p99", unit: "ms", ours: lists, peer: [], peerName: "", measure: .ours, target: .atMost(20)),
+      Figure(
+        name: "status.first pages p99", unit: "ms", ours: firsts, peer: [], peerName: "", measure: .ours,
+        target: .atMost(20)),
     ]
   }
 
@@ -86,15 +90,22 @@ struct StatusGroup: BenchGroup {
     return stride(from: 0, to: cursors.count, by: max(1, cursors.count / 100)).map { cursors[$0] }
   }
 
+  /// The conditions of lists, the first without any.
+  private static let conditions = [
+    "", "&state=completed", "&type=noop&queue=other", "&argument.number=7", "&text=noop-q", "&state=discarded",
+  ]
+
   /// Pages with several conditions, at each of some places.
   private func pages(_ cursors: [String]) -> [String] {
-    let conditions = [
-      "", "&state=completed", "&type=noop&queue=other", "&argument.number=7", "&text=noop-q", "&state=discarded",
-    ]
-    return cursors.flatMap { cursor in
-      conditions.map { "/v1/jobs?limit=\(Self.page)&cursor=\(cursor)\($0)" }
+    cursors.flatMap { cursor in
+      Self.conditions.map { "/v1/jobs?limit=\(Self.page)&cursor=\(cursor)\($0)" }
     }
   }
+
+  /// First pages, for which alone matches are counted; no job has the batch, and all were accepted since the moment.
+  private static let firstPages =
+    (conditions + ["&order=oldest", "&batch=none", "&state=completed,discarded,held", "&since=2000-01-01T00:00:00Z"])
+    .map { "/v1/jobs?limit=\(page)\($0)" }
 
   /// Views of the page, and the list of jobs with conditions.
   private static let views = [

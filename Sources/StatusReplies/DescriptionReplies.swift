@@ -21,6 +21,10 @@ package struct TypesReply: Decodable, Sendable {
   package var json: JSONValue { .object(["types": .array(types.map(\.json))]) }
 }
 
+extension TypesReply.JobType: PartlyDecoded {
+  package static let furtherFields: [String: JSONValue] = ["schema": ["type": ["object", "null"]]]
+}
+
 /// The reply of `GET /v1/configuration`: what is in force on the asked host, in the order of the file.
 package struct ConfigurationReply: Decodable, Sendable {
   package struct Setting: Decodable, Sendable {

@@ -13,6 +13,12 @@ package struct ReplyDescription {
     }
   }
 
+  /// The forms that a reply of a status may have, such as `text/csv`.
+  package func mediaTypes(of method: String, _ path: String, status: Int) -> [String] {
+    let response = document["paths"]?[path]?[method.lowercased()]?["responses"]?[String(status)]
+    return response.map(resolved)?["content"]?.object?.keys ?? []
+  }
+
   /// What is wrong with a reply, as its description has it; none if it is as described.
   ///
   /// Unlike validators, it does not let pass a key that is not described.

@@ -130,7 +130,9 @@ final class Browser: Sendable {
   private func clickElement(_ expression: String) async throws {
     let deadline = ContinuousClock.now + .seconds(20)
     while true {
-      let element = try await wait(for: expression)
+      // What has the focus or is gone to comes out from under the header.
+      let element = try await wait(
+        for: "(one => { one?.scrollIntoView({block: 'nearest'}); return one })(\(expression))")
       guard let id = element.object?.first(where: { $0.key.hasPrefix("element-") })?.value.string else {
         throw Failure(description: "no element: \(expression)")
       }

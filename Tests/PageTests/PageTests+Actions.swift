@@ -141,6 +141,49 @@ extension PageTests {
     try await visit.end()
   }
 
+  @Test("A form has a list of objects, fields that a line hides, and settings of the job, and submits what is in them")
+  func nestedForm() async throws {
+    let visit = try await browse("submit")
+    let (daemon, browser) = (visit.daemon, visit.browser)
+    let jobs = ["first", "second"].map { #"{"type": "noop", "id": "\#($0)", "delay": "1h"}"# }
+    _ = try await daemon.request("POST", "/v1/jobs", body: #"{"jobs": [\#(jobs.joined(separator: ","))]}"#)
+    try await browser.wait(for: "document.querySelector('#type option[value=\"image.encode\"]')")
+    try await browser.run(
+      """
+      const type = document.getElementById('type')
+      type.value = 'image.encode'
+      type.dispatchEvent(new Event('change'))
+      """)
+    func enter(_ text: String, in field: String) async throws {
+      try await browser.wait(for: "document.getElementById('\(field)')")
+      try await browser.run("document.getElementById('\(field)').focus()")
+      try await browser.type(text)
+    }
+    try await enter("in.jpg", in: "argument-input")
+    try await enter("small.png", in: "argument-outputs-1-path")
+    try await enter("40", in: "argument-outputs-1-width")
+    try await browser.click(button: "Add to outputs")
+    try await enter("gone.png", in: "argument-outputs-2-path")
+    try await browser.click(button: "Add to outputs")
+    try await enter("w", in: "argument-outputs-3-format")
+    try await enter(#"{"title": "Cover"}"#, in: "argument-outputs-3-store")
+    try await browser.click(button: "Remove", in: "[data-name=outputs] > fieldset:nth-child(2)")
+    try await browser.click("[data-group] > details > summary")
+    try await enter("y", in: "argument-placeholder")
+    try await browser.click("[data-settings] > summary")
+    try await enter("cover", in: "job-id")
+    try await enter("blue", in: "job-queue")
+    try await browser.run("document.getElementById('job-after').value = \(Browser.literal("first\nsecond"))")
+    try await browser.click("form button[type=submit]")
+    try await browser.wait(for: "location.hash === '#/jobs/cover' && document.querySelector('h1 .state-waiting')")
+    let job = try await daemon.get("/v1/jobs/cover")
+    let outputs = #"[{"path":"small.png","width":40},{"format":"webp","store":{"title":"Cover"}}]"#
+    #expect(job["arguments"]?.serialized() == #"{"input":"in.jpg","outputs":\#(outputs),"placeholder":true}"#)
+    #expect(job["queue"]?.string == "blue")
+    #expect(job["options"]?["after"]?.serialized() == #"["first","second"]"#)
+    try await visit.end()
+  }
+
   @Test("A job's arguments are edited in a dialog, which keeps what was typed if the daemon refuses it")
   func editing() async throws {
     try root.write(

@@ -1,6 +1,7 @@
 import DaemonTesting
 import Foundation
 import JSONText
+import SystemSupport
 import TestSupport
 import Testing
 
@@ -76,6 +77,42 @@ extension PageTests {
     // The browser tells of what was kept from it.
     _ = try await browser.complaints()
     try await visit.end()
+  }
+
+  @Test(
+    "A page outlives the daemon: it says that there is no connection, and is live by itself once another run answers",
+    arguments: [false, true])
+  func restart(isKilled: Bool) async throws {
+    let visit = try await browse("jobs")
+    let browser = visit.browser
+    try await browser.run("window.isSame = true")
+    func isCompleted(_ id: String) -> String { "document.querySelector('tr[data-key=\(id)] .state-completed')" }
+    func isLinked(_ state: String, _ words: String) -> String {
+      "document.querySelector('#link[data-state=\(state)]')?.textContent === '\(words)'"
+    }
+    _ = try await visit.daemon.submit(#"{"type": "noop", "id": "before"}"#)
+    try await browser.wait(for: "\(isLinked("live", "live")) && \(isCompleted("before"))")
+    if isKilled {
+      try await visit.daemon.kill()
+    } else {
+      #expect(try await visit.daemon.stop() == .exited(code: 0))
+    }
+    try await browser.wait(for: isLinked("lost", "no connection"))
+    // The list stays as it was.
+    try await browser.wait(forText: "This is what it told last. The page goes on trying.")
+    #expect(try await browser.run("return Boolean(\(isCompleted("before")))").bool == true)
+    try root.drop(#"{"type": "noop", "id": "meanwhile"}"#, as: "meanwhile.json")
+
+    let daemon = try await DaemonProcess.ready(root)
+    try await browser.wait(for: isLinked("live", "live"))
+    try await browser.wait(for: "\(isCompleted("meanwhile")) && !document.querySelector('main .problem')")
+    _ = try await daemon.submit(#"{"type": "noop", "id": "after"}"#)
+    try await browser.wait(for: isCompleted("after"))
+    #expect(try await browser.run("return window.isSame").bool == true)
+    // The browser tells of requests that nobody has answered, and of nothing else.
+    let complaints = try await browser.complaints()
+    #expect(complaints.allSatisfy { $0.contains("net::ERR_") }, "\(complaints)")
+    try await Visit(daemon: daemon, address: visit.address, browser: browser).end()
   }
 
   @Test("Nothing is asked for while the tab is hidden, and little is sent for the first look")

@@ -1,6 +1,7 @@
 import DaemonTesting
 import Foundation
 import JSONText
+import PostgresTesting
 import SystemSupport
 import TestSupport
 import Testing
@@ -41,6 +42,83 @@ extension SystemTests {
         daemon, description, "POST", "/v1/jobs/odd/edit", as: "/v1/jobs/{id}/edit", body: #"{"priority": 1}"#)
       try await Self.expect(
         daemon, description, "POST", "/v1/schedules/none/run", as: "/v1/schedules/{name}/run", body: "")
+    }
+
+    private static let hasDatabase = PostgresCluster.isAvailable()
+
+    @Test(
+      "Every route that reads gives what the description tells, alone and in a fleet, where there is one of each thing",
+      arguments: [false, true])
+    func reads(inFleet: Bool) async throws {
+      if inFleet, !Self.hasDatabase { return }
+      let database = inFleet ? try PostgresCluster.makeDatabase() : nil
+      let fleet = database.map { "[Store]\nUrl=\($0.url)\n[Fleet]\nName=a\n" } ?? ""
+      let root = try DaemonRoot(fleet + DaemonRoot.quickFlushes)
+      let (folder, template) = (root.directory.path("in"), root.directory.path("template.json5"))
+      try root.write("{type: 'noop'}", to: template)
+      try root.write("text", to: folder + "/file")
+      try root.write("[Folder]\nPath=\(folder)\nJob=\(template)\nSettle=0\n", to: root.paths.hotFolders + "/in.conf")
+      try root.write(#"{"type": "noop"}"#, to: root.paths.schedules + "/yearly.json")
+      try root.write("[Schedule]\nOnCalendar=yearly\nJob=yearly.json\n", to: root.paths.schedules + "/yearly.conf")
+      try root.payload("rows.csv", "job,number\na,1\nb,x\n")
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.submit(
+        #"""
+        {"jobs": [
+          {"id": "first", "type": "noop"},
+          {"id": "rows", "type": "import", "batch": "b", "after": ["first"],
+            "arguments": {"input": "rows.csv", "entity": "Reading", "maxRejects": 5}}]}
+        """#)
+      let next = #"{"type": "noop", "batch": "b", "after": ["rows"], "notBefore": "2199-01-01T00:00:00Z"}"#
+      #expect(try await daemon.request("POST", "/v1/jobs", body: next).status == 202)
+      #expect(try await daemon.request("POST", "/v1/schedules/yearly/run", body: "").status == 200)
+      _ = try await daemon.get("/v1/queues") { $0["types"]?.array?.isEmpty == false }
+      _ = try await daemon.get("/v1/folders") { $0["folders"]?.array?.first?["last"]?.object != nil }
+      let objects = try await daemon.get("/v1/objects/Reading")["objects"]?.array
+      let object = try #require(objects?.first?["id"]?.string)
+      // What stands for the parameters of paths; a new route may need a line here.
+      let places = [
+        ("/jobs/{id}", "/jobs/rows"), ("/{entity}/{id}", "/Reading/\(object)"), ("{entity}", "Reading"),
+        ("{attribute}", "job"), ("/page/{name}", "/page/main.js"),
+      ]
+      let description = ReplyDescription(try await daemon.get("/v1/openapi.json"))
+      var bodies: [String: JSONValue] = [:]
+      for (method, route) in description.routes where method == "GET" {
+        let path = places.reduce(route) { $0.replacing($1.0, with: $1.1) }
+        if path.contains("{") {
+          Issue.record("nothing stands for the parameters of \(route)")
+          continue
+        }
+        // A host that is alone has no fleet to tell of.
+        let status = route == "/v1/fleet" && !inFleet ? 404 : 200
+        let types = description.mediaTypes(of: method, route, status: status)
+        if types.contains("application/json") {
+          let query = route == "/v1/explain" ? ["path": "/etc/passwd"] : [:]
+          let reply = try await Self.expect(daemon, description, method, path, query: query, as: route)
+          #expect(reply.status == status, "\(route)")
+          bodies[route] = reply.body
+        } else {
+          // A stream has no end.
+          let head = types == ["text/event-stream"] ? ["--head"] : []
+          let form = ["-sS", "-o", "/dev/null", "-w", "%{http_code} %{content_type}"]
+          let tool = try await Tool.run(
+            "/usr/bin/curl", form + head + ["--unix-socket", root.paths.socket, "http://x\(path)"])
+          let isDescribed = types.contains { tool.output.hasPrefix("\(status) \($0)") }
+          #expect(isDescribed, "\(route), \(types): \(tool.output)\(tool.errors)")
+        }
+      }
+      // An empty list would be as described, whatever its elements are.
+      for (route, list) in [
+        ("/v1/jobs", "jobs"), ("/v1/jobs/{id}/relatives", "after"), ("/v1/jobs/{id}/relatives", "before"),
+        ("/v1/jobs/{id}/rejects", "rejects"), ("/v1/batches", "batches"), ("/v1/schedules", "schedules"),
+        ("/v1/folders", "folders"), ("/v1/objects/{entity}", "objects"), ("/v1/entities", "entities"),
+        ("/v1/queues", "types"), ("/v1/types", "types"), ("/v1/configuration", "sections"),
+      ] {
+        #expect(bodies[route]?[list]?.array?.isEmpty == false, "\(route): \(list)")
+      }
+      #expect((bodies["/v1/fleet"]?["hosts"]?.array?.count == 1) == inFleet)
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+      withExtendedLifetime(database) {}
     }
 
     @Test("A condition that is misspelt, or given twice, is refused, and selects nothing else")
@@ -193,13 +271,15 @@ extension SystemTests {
       #expect(new.hasPrefix("HTTP/1.1 200 "))
     }
 
+    @discardableResult
     private static func expect(
       _ daemon: DaemonProcess, _ description: ReplyDescription, _ method: String, _ path: String,
       query: [String: String] = [:], as pattern: String? = nil, body: String? = nil
-    ) async throws {
+    ) async throws -> (status: Int, body: JSONValue) {
       let reply = try await daemon.request(method, path, query: query, body: body)
       let problems = description.problems(reply.body, of: method, pattern ?? path, status: reply.status)
       #expect(problems == [], "\(method) \(path): \(reply.status) \(reply.body.serialized())")
+      return reply
     }
   }
 }

@@ -11,7 +11,8 @@ extension StatusService {
     }
     router.on(
       .get, "/page/:name", needs: .nothing,
-      as: .init("A file of the page", .text("text/css"), .text("text/javascript"), refusals: [404])
+      as: .init(
+        "A file of the page", .text("text/css"), .text("text/javascript"), .text("image/svg+xml"), refusals: [404])
     ) { request, parameters in .now(Self.page(parameters["name"], request)) }
   }
 
