@@ -107,7 +107,7 @@ package struct Lead: Sendable {
     /// Nothing before a time; nil until there are news.
     case rest(until: Moment?)
 
-    /// False for a rest.
+    /// True if it asks for something.
     var isRequest: Bool { if case .rest = self { false } else { true } }
 
     /// The request, if there is one, under a receipt if it needs that.

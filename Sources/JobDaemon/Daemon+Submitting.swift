@@ -34,18 +34,6 @@ extension Daemon {
     }
   }
 
-  /// The unfinished jobs that have no file any more, as they were put back, and may have inputs that came with them.
-  static func putBackWithInputs(
-    _ main: ManagedObjectContext
-  ) throws -> [(job: ManagedObjectID, arguments: String)] {
-    try ManagedObjectContext(parent: main, name: "uploads").performAndWait { context in
-      let names = JobState.unfinished.map(\.rawValue)
-      let request = try FetchRequest<Job>(
-        format: "file == nil AND state IN %@ AND arguments CONTAINS 'uploads/'", names)
-      return try context.fetch(request).map { ($0.objectID, $0.arguments) }
-    }
-  }
-
   /// The lines that a client has sent, with paths that start at its folder.
   ///
   /// Reads and writes the file once, in the memory of its longest line.

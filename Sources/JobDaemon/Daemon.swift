@@ -144,10 +144,9 @@ package final class Daemon: Sendable {
       of: scheduler, main: main, occupation: occupation, writer: writer, in: membership)
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     let clock = RetentionClock(path: paths.clock, log: log)
-    uploads = try Uploads(spool, paths, configuration: configuration, log: log) { [main] in
-      try Self.putBackWithInputs(main)
-    }
-    failedFiles = FailedFiles(spool, configuration, clock: clock, log: log) { [uploads] in uploads.sweep() }
+    uploads = try Uploads(
+      spool, paths, main: main, isShared: membership != nil, configuration: configuration, log: log)
+    failedFiles = FailedFiles(spool, configuration, clock: clock, log: log) { [uploads] in uploads.sweepSoon() }
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
     releaser = Releaser(
       spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log,
@@ -227,7 +226,7 @@ package final class Daemon: Sendable {
   /// Recovers what an earlier run left, then starts to claim and run jobs.
   package func start() throws {
     samples.begin()
-    uploads.sweep()
+    uploads.begin()
     if let membership { return try start(membership) }
     try Recovery.removeLeftovers(engine, killProcesses: killLeftovers)
     setLimits(replacing: nil)
@@ -319,6 +318,7 @@ package final class Daemon: Sendable {
     control.close()
     retention.stop()
     failedFiles.stop()
+    uploads.stop()
     copier.stop()
     for handler in handlers.own { await handler.shutDown(by: .after(.seconds(5))) }
     await merger.mergeAndWait()

@@ -239,7 +239,7 @@ package final class PostgresLedger: FleetLedger, Sendable {
   private func open(_ state: inout State) throws(StoreError) -> Connection {
     if let known = state.connection, known.isUsable { return known }
     Self.drop(&state)
-    let connection = try Connection(settings)
+    let connection = try Connection.another(settings)
     state.connection = connection
     if let listener, let channel {
       try connection.control("LISTEN \"\(channel)\"")

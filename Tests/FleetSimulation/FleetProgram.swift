@@ -243,8 +243,12 @@ extension FleetProgram {
     Set(steps.compactMap { if case .order(_, let one) = $0.action { wish(one).map { "job\($0)" } } else { nil } })
   }
 
-  /// Makes a large fleet, in which hosts die, the lead among them, and nothing else happens.
-  package init(hosts: Int, jobs: Int, deaths: Int, seed: UInt64) {
+  /// Makes a fleet in which nothing else happens.
+  ///
+  /// - Parameters:
+  ///   - deaths: how many hosts die; if any do, the lead as well.
+  ///   - outage: the milliseconds for which the database is away.
+  package init(hosts: Int, jobs: Int, deaths: Int = 0, outage: Int64 = 0, seed: UInt64) {
     var random = RandomSource(seed: seed)
     self.seed = seed
     machines = hosts
@@ -257,7 +261,8 @@ extension FleetProgram {
     for _ in 0..<deaths {
       add(.kill(machine: random.number(0..<hosts), restart: random.time(50..<6_000)), at: random.time(500..<4_000))
     }
-    add(.killLead(restart: 5_000), at: random.time(1_000..<3_000))
+    if deaths > 0 { add(.killLead(restart: 5_000), at: random.time(1_000..<3_000)) }
+    if outage > 0 { add(.outage(outage), at: 1_500) }
     steps.sort { $0.time < $1.time }
   }
 

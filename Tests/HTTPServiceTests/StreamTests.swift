@@ -119,7 +119,7 @@ struct StreamTests {
     #expect(try await fixture.send("GET", "/now").text == "now")
   }
 
-  @Test("A client that does not read is cut off, and costs no memory until then; others are answered")
+  @Test("A client that does not read is cut off; others are answered")
   func stalled() async throws {
     let source = Source(isEndless: true)
     let fixture = try fixture(source) { $0.requestTimeout = .milliseconds(300) }

@@ -226,7 +226,7 @@ extension PageTests {
     try await visit.end()
   }
 
-  @Test("Every action is reached by the tabulator, and done and agreed to by Enter")
+  @Test("Actions are reached by the tabulator, and done and agreed to by Enter")
   func actionsByKeyboard() async throws {
     let visit = try await browse("overview")
     let (daemon, browser) = (visit.daemon, visit.browser)

@@ -85,6 +85,40 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
     }
 
+    @Test("waits for it when it starts")
+    func start() async throws {
+      try servers.kill(0)
+      try drop("early")
+      let daemon = try DaemonProcess(root)
+      try await daemon.waitForLog("the store can't be opened; trying again every few seconds: ")
+      try servers.start(0)
+      try await daemon.wait { $0.notifications.contains("READY=1") }
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try count("state = 'completed'") == "1")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    @Test("waits as well for a server that does not let it in any more, and says why")
+    func lockedOut() async throws {
+      try TestDatabase.run("CREATE ROLE locked LOGIN SUPERUSER", url)
+      let address = url.replacing("postgres@", with: "locked@")
+      try root.configure("[Store]\nUrl=\(address)\n[Workers]\nCount=2\n\(DaemonRoot.quickFlushes)")
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.request("POST", "/v1/jobs", body: Self.patient("p"))
+      try await daemon.wait { try DaemonRoot.entries($0.root.paths.payload).contains("begun-p") }
+      try TestDatabase.run("ALTER ROLE locked NOLOGIN", url)
+      try TestDatabase.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'locked'", url)
+      try root.payload("go", "")
+      try drop("meanwhile")
+      try await daemon.waitForLog("the server does not let the role locked in")
+      #expect(Self.code(try await daemon.request("GET", "/v1/jobs")) == "503 database-away")
+      try TestDatabase.run("ALTER ROLE locked LOGIN", url)
+      try await daemon.waitForLog("the database of the fleet is back")
+      try await daemon.waitUntilSpoolIsEmpty(seconds: 120)
+      #expect(try count("state = 'completed' AND attempt = 1") == "2", "\(daemon.logText)")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
     @Test("tells who submits a job that it may be accepted, keeps the file, and the job runs once")
     func unanswered() async throws {
       let daemon = try await DaemonProcess.ready(root)

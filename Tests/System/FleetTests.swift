@@ -65,7 +65,7 @@ extension SystemTests {
     }
 
     /// A server counts tables that are empty most of the time, and keeps plans that were made while others were small.
-    @Test("No job goes through all others, though the server counted the tables while they were empty")
+    @Test("No job goes through all others, though the server counted the tables while they were small")
     func plans() async throws {
       let roots = [try root("a"), try root("b")]
       var daemons: [DaemonProcess] = []

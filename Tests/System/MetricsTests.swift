@@ -141,6 +141,7 @@ extension SystemTests {
       // At times the type is tried again, and not held for a moment.
       repeat {
         try #require(ContinuousClock.now < deadline, "\(daemon.logText)")
+        _ = try await daemon.get("/v1/status") { $0["heldTypes"]?.array?.isEmpty == false }
         found = samples(try await scrape(daemon).text)
       } while found["bobbin_held_types"] != 1
       let most = (ContinuousClock.now - start) / .seconds(1)

@@ -69,8 +69,8 @@ final class FailedFiles: Sendable {
       let removed = FailedFile.removable(from: &files, limit: settings.failedCount, before: cutoff)
       for file in removed { try file.remove(from: folder) }
       if !removed.isEmpty {
-        log.notice("removed \(removed.count) old files from failed/")
         didRemove()
+        log.notice("removed \(removed.count) old files from failed/")
       }
       arm(files.map(\.time).min().map { $0 + settings.failedAge / .seconds(1) }, count: files.count)
     } catch {

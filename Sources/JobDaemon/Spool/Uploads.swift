@@ -23,6 +23,13 @@ final class Uploads: Sendable {
     /// The bytes of folders that are being received which are not on the disk yet.
     var announced: [FileName: UInt64] = [:]
 
+    /// Keeps the inputs that a job's arguments name in the folder of inputs.
+    mutating func keep(_ arguments: String, of job: ManagedObjectID, in path: String) {
+      for name in folders.keys where arguments.contains("\(path)/\(name)/") {
+        putBack[name, default: []].insert(job)
+      }
+    }
+
     func bytes(of user: UInt32) -> UInt64 { folders.values.reduce(0) { $1.user == user ? $0 + $1.bytes : $0 } }
   }
 
@@ -34,19 +41,21 @@ final class Uploads: Sendable {
   private let path: String
   private let configuration: ConfigurationBox
   private let log: DaemonLog
-  /// Returns the unfinished jobs that have no job file any more, with their arguments. They may have been put back by an
-  /// earlier run, or by another host of a fleet.
-  private let putBackJobs: @Sendable () throws -> [(job: ManagedObjectID, arguments: String)]
+  private let main: ManagedObjectContext
+  /// True if other hosts put jobs back and end them, so that only the store knows.
+  private let isShared: Bool
   private let state = Mutex(State())
   /// Large files take long to unlink, which neither the server's thread nor the daemon's events are to wait for.
   private let removals = DispatchQueue(label: "removals of inputs")
+  private let sweeps: Coalescer
 
   init(
-    _ spool: Spool, _ paths: Paths, configuration: ConfigurationBox, log: DaemonLog,
-    putBackJobs: @escaping @Sendable () throws -> [(job: ManagedObjectID, arguments: String)]
+    _ spool: Spool, _ paths: Paths, main: ManagedObjectContext, isShared: Bool, configuration: ConfigurationBox,
+    log: DaemonLog
   ) throws {
     (self.spool, path, self.configuration, self.log) = (spool, paths.uploads, configuration, log)
-    self.putBackJobs = putBackJobs
+    (self.main, self.isShared) = (main, isShared)
+    sweeps = Coalescer(queue: removals)
     folder = try Spool.open(paths.uploads, mode: 0o700)
   }
 
@@ -69,7 +78,7 @@ final class Uploads: Sendable {
     }
     if isTooMuch {
       // Somebody may have removed files from failed/ by hand, which the next try finds out.
-      removals.async { self.sweep() }
+      sweepSoon()
       throw UploadRefusal(
         .tooMany,
         "the inputs of this user's unfinished and failed jobs have \(settings.maxUploadBytesPerUser) bytes already")
@@ -147,11 +156,7 @@ final class Uploads: Sendable {
   /// Keeps the inputs that a job's arguments name until that is over, as it was put back.
   func keep(_ arguments: String, of job: ManagedObjectID) {
     guard arguments.contains(path + "/") else { return }
-    state.withLock { state in
-      for name in state.folders.keys where arguments.contains("\(path)/\(name)/") {
-        state.putBack[name, default: []].insert(job)
-      }
-    }
+    state.withLock { $0.keep(arguments, of: job, in: path) }
   }
 
   /// Removes what was kept for jobs that are over.
@@ -165,24 +170,55 @@ final class Uploads: Sendable {
       state.putBack = state.putBack.mapValues { $0.subtracting(over) }.filter { !$0.value.isEmpty }
       return before.filter { state.putBack[$0] == nil }
     }
-    for name in free { removals.async { self.removeIfUnused(name) } }
+    if isShared {
+      // Another host may have put another job back that needs them.
+      if !free.isEmpty { sweepSoon() }
+    } else {
+      for name in free { removals.async { self.removeIfUnused(name) } }
+    }
   }
 
-  /// Removes all folders that neither a job file nor a job needs; what is there at the first sweep counts for its users.
-  func sweep() {
+  /// Begins with what earlier runs have left, which counts for its users.
+  func begin() { sweep(asksStore: true) }
+
+  /// Removes, soon, all folders that neither a job file nor a job needs.
+  ///
+  /// Inputs that were kept for a job which has ended on another host go then, and not before.
+  func sweepSoon() { sweeps.request { self.sweep(asksStore: self.isShared) } }
+
+  /// Removes nothing more by itself.
+  func stop() { sweeps.close() }
+
+  private func sweep(asksStore: Bool) {
     do {
       let names = try folder.entries().filter { name in !state.withLock { $0.begun.contains(name) } }
       // Most sweeps find none.
       if names.isEmpty { return }
       for name in names where !name.isHidden {
         do throws(SystemError) { try count(name) } catch {
-          log.error("the inputs in uploads/\(name) can't be looked at: \(error)")
+          if error.code != .noEntry { log.error("the inputs in uploads/\(name) can't be looked at: \(error)") }
         }
       }
-      for (job, arguments) in try putBackJobs() { keep(arguments, of: job) }
+      if asksStore {
+        let jobs = try putBackJobs()
+        state.withLock { state in
+          if isShared { state.putBack = [:] }
+          for (job, arguments) in jobs { state.keep(arguments, of: job, in: path) }
+        }
+      }
       for name in names { if name.isHidden { remove(name) } else { removeIfUnused(name) } }
     } catch {
       log.error("uploads/ can't be looked through, and keeps inputs of finished jobs: \(error)")
+    }
+  }
+
+  /// The unfinished jobs that have no job file any more, with their arguments.
+  private func putBackJobs() throws -> [(job: ManagedObjectID, arguments: String)] {
+    try ManagedObjectContext(parent: main, name: "uploads").performAndWait { context in
+      let names = JobState.unfinished.map(\.rawValue)
+      let request = try FetchRequest<Job>(
+        format: "file == nil AND state IN %@ AND arguments CONTAINS 'uploads/'", names)
+      return try context.fetch(request).map { ($0.objectID, $0.arguments) }
     }
   }
 
@@ -218,7 +254,7 @@ final class Uploads: Sendable {
       forget(name)
     } catch {
       if error.code == .noEntry { return forget(name) }
-      log.error("the inputs in uploads/\(name) can't be removed; the next start tries again: \(error)")
+      log.error("the inputs in uploads/\(name) can't be removed; the next sweep tries again: \(error)")
     }
   }
 

@@ -41,6 +41,19 @@ package final class Connection: @unchecked Sendable {
     link = try ServerLink(settings.target, noticeLog: settings.noticeLog)
   }
 
+  /// Makes another connection of a store that is open.
+  ///
+  /// - Throws: ``StoreError/Code/unavailable`` also where the server refuses it, as after a change of a password: it has
+  ///   let one in before, and what is not written yet waits until it does again.
+  package static func another(
+    _ settings: Settings, _ role: StatementEvent.Role = .writer
+  ) throws(StoreError) -> Connection {
+    do throws(StoreError) { return try Connection(settings, role) } catch {
+      guard error.code == .cannotOpen else { throw error }
+      throw StoreError(.unavailable, error.message, path: error.path, detail: error.detail)
+    }
+  }
+
   /// The servers and the database, for messages.
   package var place: String { settings.target.place }
 

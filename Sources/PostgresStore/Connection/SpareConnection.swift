@@ -34,7 +34,7 @@ final class SpareConnection: Sendable {
       throw StoreError(.noStore, "the store is closed", path: settings.target.place)
     }
     if let known, known.isUsable { return known }
-    let made = try Connection(settings)
+    let made = try Connection.another(settings)
     state = .idle(made)
     return made
   }

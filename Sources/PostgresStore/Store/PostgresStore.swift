@@ -63,7 +63,7 @@ public final class PostgresStore: PersistentStore, Sendable {
     let tables = StoredTables(schema, coordinatorOrdinal: coordinatorOrdinal) { values.blob(named: $0) }
     self.tables = tables
     readers = Readers(of: tables, within: isEnclosed ? connection : nil) { () throws(StoreError) in
-      try Connection(settings, .reader)
+      try Connection.another(settings, .reader)
     }
     plan = WritingPlan(schema, coordinatorOrdinal: coordinatorOrdinal, threshold: options.externalDataThreshold)
   }

@@ -40,8 +40,9 @@ function all({batches, mayHaveMore}) {
     heading('Batches'),
     rows.length ? table('Batches', [{title: 'Batch', class: 'name'}, {title: 'Jobs', class: 'broad'}, {title: 'Over', class: 'number'},
       {title: 'Left', class: 'number'}, {title: 'Last accepted', class: 'number'}], rows)
-      : !mayHaveMore && empty('No job belongs to a batch. A job file gives its jobs one with ', h('code', null, '"batch"'), '.'),
-    mayHaveMore && h('p.hint', null, 'There may be more batches than those of the newest jobs.'),
+      : mayHaveMore ? empty('None of the newest jobs belongs to a batch; older ones may.')
+      : empty('No job belongs to a batch. A job file gives its jobs one with ', h('code', null, '"batch"'), '.'),
+    mayHaveMore && rows.length > 0 && h('p.hint', null, 'There may be more batches than those of the newest jobs.'),
   ]
 }
 

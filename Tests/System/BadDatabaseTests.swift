@@ -1,0 +1,67 @@
+import DaemonTesting
+import Foundation
+import PostgresTesting
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("A daemon whose database can't be used says why", .enabled(if: PostgresCluster.isAvailable()))
+  struct BadDatabases {
+    /// What is done to the database, how the address is changed, and what the daemon says.
+    struct Case: Sendable, CustomTestStringConvertible {
+      let testDescription: String
+      var sql = "SELECT 1"
+      var role = "postgres"
+      var end = ""
+      let code: Int32
+      let message: String
+    }
+
+    static let cases = [
+      Case(
+        testDescription: "a role that is not there", role: "stranger", code: 78,
+        message: "the server does not let the role stranger in"),
+      Case(
+        testDescription: "no such database", end: "_absent", code: 78,
+        message: "there is no such database on the server"),
+      Case(
+        testDescription: "a schema of somebody else",
+        sql: "CREATE SCHEMA bobbin; CREATE TABLE bobbin.orders (k bigint)",
+        code: 78, message: "bobbin"),
+      Case(
+        testDescription: "a role without rights", sql: "CREATE ROLE rightless LOGIN", role: "rightless", code: 78,
+        message: "the role rightless lacks a right"),
+    ]
+
+    @Test("What only an operator can mend is said, and files stay where they are", arguments: cases)
+    func refused(one: Case) async throws {
+      let database = try PostgresCluster.makeDatabase()
+      try database.run(one.sql)
+      let url = database.url.replacing("postgres@", with: "\(one.role)@") + one.end
+      let root = try DaemonRoot("[Store]\nUrl=\(url)\n")
+      try root.drop(#"{"type": "noop"}"#, as: "job.json")
+      let start = try await Tool.run("bobbind", ["--root", root.directory.path])
+      #expect(start.code == one.code && start.errors.contains(one.message), "\(start.code): \(start.errors)")
+      #expect(try root.newFiles == ["job.json"])
+    }
+
+    @Test("A server that takes no changes for now is waited for")
+    func waits() async throws {
+      let database = try PostgresCluster.makeDatabase()
+      let setting = "ALTER DATABASE \(database.name) SET default_transaction_read_only"
+      try database.run("\(setting) = on")
+      let root = try DaemonRoot("[Store]\nUrl=\(database.url)\n\(DaemonRoot.quickFlushes)")
+      try root.drop(#"{"type": "noop"}"#, as: "job.json")
+      let daemon = try DaemonProcess(root)
+      try await daemon.waitForLog("the store can't be opened; trying again every few seconds: ")
+      try await daemon.wait { $0.managerStatus == "waiting for the database of the fleet" }
+      #expect(try root.newFiles == ["job.json"])
+      try database.run("\(setting) = off")
+      try await daemon.wait { $0.notifications.contains("READY=1") }
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try root.failedFiles.isEmpty)
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+  }
+}
