@@ -104,11 +104,12 @@ test-fleet-of-one: ## Run tests of single hosts on daemons that are fleets of on
 	BOBBIN_TEST_FLEET=1 scripts/run-tests --skip-build $(STRICT) \
 	  --filter 'SystemTests/($(if $(FILTER),$(FILTER),$(FLEET_OF_ONE)))/'
 
-# BOBBIN_FAULTS_FLEET=100 for fewer.
+# BOBBIN_FAULTS_FLEET=100 for fewer, BOBBIN_SNAPSHOT_SECONDS=60 for less time beside an old snapshot.
 test-fleet: ## Do 1,000 faults to four daemons and two PostgreSQL servers, and look for what is lost or done twice
 	@scripts/install-dependencies test
 	$(SWIFT) build --build-tests $(STRICT)
-	BOBBIN_FAULTS=all scripts/run-tests --skip-build $(STRICT) --filter 'FleetChaosTests'
+	BOBBIN_FAULTS=all BOBBIN_SNAPSHOT_SECONDS=$${BOBBIN_SNAPSHOT_SECONDS:-600} \
+	  scripts/run-tests --skip-build $(STRICT) --filter 'FleetChaosTests|HotTableTests'
 
 plant-faults: ## Plant hundreds of faults, one at a time, and name those that no test notices (FAULTS='--module Jobs')
 	@scripts/plant-faults $(FAULTS)

@@ -105,7 +105,7 @@ struct FleetDepthGroup: BenchGroup {
         measure: .ours),
       Figure(
         name: "fleet-depth.hot tables, for each job since", unit: "B", ours: [(sizes.last ?? .nan) * 1e6 / jobs],
-        peer: [], peerName: "", measure: .ours),
+        peer: [], peerName: "", measure: .ours, target: .atMost(400)),
     ]
   }
 }

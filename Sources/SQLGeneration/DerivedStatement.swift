@@ -22,6 +22,15 @@ package struct DerivedStatement: Sendable {
   /// only. Returns key and new value of those that change. Not for attributes that are ``finishedInSwift``.
   package var updateSQL: String { "\(assignment) AND \(condition) RETURNING _key, \(column)" }
 
+  /// The same for PostgreSQL, which returns the others behind those that change, and a third column: 1 of those, 0 of these.
+  package var updateTellingAllSQL: String {
+    """
+    WITH changed AS (\(updateSQL)) SELECT _key, \(column), 1::bigint FROM changed UNION ALL \
+    SELECT _key, \(column), 0::bigint FROM \(table) \
+    WHERE \(family) AND _key \(dialect.isAmong(parameter: 1)) AND _key NOT IN (SELECT _key FROM changed)
+    """
+  }
+
   /// Computes the attribute of all objects; the second parameter is the time.
   package var updateAllSQL: String {
     // A time that is known already stays.

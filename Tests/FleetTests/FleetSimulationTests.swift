@@ -34,7 +34,8 @@ import Testing
     if let failure = FleetFuzzer().run(program) { Issue.record("\(failure)") }
   }
 
-  @Test("A database that is away for seconds or an hour costs no job and no host", arguments: [1, 10, 3_600] as [Int64])
+  @Test(
+    "A database that is away for seconds or an hour costs no job and no host", arguments: [1, 10, 3_600] as [Int64])
   func outage(seconds: Int64) {
     let program = FleetProgram(hosts: 4, jobs: 40, outage: seconds * 1_000, seed: UInt64(seconds))
     if let failure = FleetFuzzer().run(program) { Issue.record("\(failure)") }

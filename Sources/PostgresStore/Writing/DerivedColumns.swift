@@ -39,13 +39,18 @@ struct DerivedColumns: Sendable {
     return affected
   }
 
+  /// A value of an object, and whether it is another one than before.
+  private typealias Computed = (value: DerivedValue, isNew: Bool)
+
   /// Computes what may have changed.
   ///
   /// - Parameter affected: what ``affected(by:_:)`` gave before the changes were written.
+  /// - Returns: the new values, and all of the objects that were changed: whoever changed them may have seen older ones.
   func compute(
     _ changes: ChangedKeys, affectedBefore: [Set<Int64>], _ connection: Connection
   ) throws(StoreError) -> [DerivedValue] {
     let now = Date().timeIntervalSinceReferenceDate
+    let written = changes
     var changes = changes
     var values: [DerivedValue] = []
     // Attributes that are computed from others come behind them.
@@ -55,8 +60,9 @@ struct DerivedColumns: Sendable {
       let computed =
         column.statement.finishedInSwift
         ? try finish(column, of: keys, connection) : try compute(column, of: keys, now: now, connection: connection)
-      if column.statement.attribute.operation != .now { changes.add(computed) }
-      values += computed
+      if column.statement.attribute.operation != .now { changes.add(computed.filter(\.isNew).map(\.value)) }
+      let isWritten = written[column.statement.attribute.entity]
+      values += computed.filter { $0.isNew || isWritten.contains($0.value.id.key) }.map(\.value)
     }
     return values
   }
@@ -93,38 +99,40 @@ struct DerivedColumns: Sendable {
 
   private func compute(
     _ column: Column, of keys: Set<Int64>, now: Double, connection: Connection
-  ) throws(StoreError) -> [DerivedValue] {
+  ) throws(StoreError) -> [Computed] {
     let attribute = column.statement.attribute
     guard let type = attribute.property.attribute?.type else { return [] }
     var parameters = Self.parameters(keys)
     if attribute.operation == .now { parameters.add(now) }
-    let result = try connection.query(column.statement.updateSQL, parameters)
+    let result = try connection.query(column.statement.updateTellingAllSQL, parameters)
     return (0..<result.rowCount).map { row in
-      derived(
-        result.isNull(row, 1) ? .null : Self.value(result, row: row, as: type), attribute, of: result.integer(row, 0))
+      let value = result.isNull(row, 1) ? .null : Self.value(result, row: row, as: type)
+      return (derived(value, attribute, of: result.integer(row, 0)), result.integer(row, 2) == 1)
     }
   }
 
   /// Computes values that the database can't: reads what they are made of, and writes those that change.
   private func finish(
     _ column: Column, of keys: Set<Int64>?, _ connection: Connection
-  ) throws(StoreError) -> [DerivedValue] {
+  ) throws(StoreError) -> [Computed] {
     let attribute = column.statement.attribute
     guard let type = attribute.property.attribute?.type else { return [] }
     let sql = column.statement.sourceSQL(ofAll: keys == nil)
     let sources = try connection.query(sql, keys.map(Self.parameters) ?? Parameters())
     var changed = ColumnArrays([.integer, .text])
-    var values: [DerivedValue] = []
+    var values: [Computed] = []
     for row in 0..<sources.rowCount {
       let key = sources.integer(row, 0)
-      guard case let text = Self.text(column.statement.finished(sources.textIfPresent(row, 2))),
-        text != sources.textIfPresent(row, 1)
-      else { continue }
+      let text = Self.text(column.statement.finished(sources.textIfPresent(row, 2)))
+      let isNew = text != sources.textIfPresent(row, 1)
+      // Nobody asks for all that are as they were.
+      if !isNew, keys == nil { continue }
+      values.append((derived(text.map { Value($0, as: type) ?? .null } ?? .null, attribute, of: key), isNew))
+      if !isNew { continue }
       changed.integer(key)
       if let text { changed.text(text) } else { changed.null() }
-      values.append(derived(text.map { Value($0, as: type) ?? .null } ?? .null, attribute, of: key))
     }
-    if !values.isEmpty { _ = try connection.query(column.setSQL, changed.parameters) }
+    if changed.rowCount > 0 { _ = try connection.query(column.setSQL, changed.parameters) }
     return values
   }
 

@@ -95,9 +95,15 @@ struct SaveTransaction {
     companion?.noteWritten()
   }
 
+  /// What is undone here with what is undone in the database.
+  private var noted: (history: HistoryWriter, derived: [DerivedValue], largeValues: [(name: String, bytes: Data)]) {
+    get { (history, derivedValues, largeValues) }
+    set { (history, derivedValues, largeValues) = newValue }
+  }
+
   /// Writes one of several sets; where it meets conflicts or a violated constraint, nothing of the set is written.
   mutating func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
-    let before = (history: history, derived: derivedValues)
+    let before = noted
     var conflicts: [StoreConflict] = []
     do throws(StoreError) {
       connection.sendLater("SAVEPOINT step")
@@ -109,11 +115,11 @@ struct SaveTransaction {
         return []
       }
     } catch {
-      (history, derivedValues) = before
+      noted = before
       if connection.isUsable { try connection.control("ROLLBACK TO step; RELEASE step") }
       throw error
     }
-    (history, derivedValues) = before
+    noted = before
     try connection.control("ROLLBACK TO step; RELEASE step")
     return conflicts
   }
@@ -127,13 +133,12 @@ struct SaveTransaction {
     let writes = Writes(sets, plan.model)
     if isFinal { return try lockedConflicts(writes) }
     guard writes.mayMoveUniqueValues(plan) else { return try attempt(writes, carefully: false) }
-    let before = (history: history, derived: derivedValues)
+    let before = noted
     connection.sendLater("SAVEPOINT attempt")
     do throws(StoreError) { return try attempt(writes, carefully: false) } catch {
       guard error.code == .constraint, connection.isUsable else { throw error }
     }
-    (history, derivedValues) = before
-    largeValues = []
+    noted = before
     try connection.control("ROLLBACK TO attempt; RELEASE attempt")
     return try attempt(writes, carefully: true)
   }

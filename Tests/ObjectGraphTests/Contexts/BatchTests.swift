@@ -1,8 +1,9 @@
 import Foundation
 import ObjectGraph
+import StoreTesting
 import Testing
 
-@Suite("Packed inserts")
+@Suite("Packed inserts", .onEachStore)
 struct BatchTests {
   @Test("Packed inserts that are not saved yet are found by conditions")
   func conditions() throws {

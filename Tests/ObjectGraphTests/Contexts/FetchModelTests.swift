@@ -1,9 +1,10 @@
 import ObjectGraph
+import StoreTesting
 import TestSupport
 import Testing
 
 /// Random operations in a chain of contexts, after each of which fetches are compared with a model of plain values.
-@Suite("Fetches against a brute-force model")
+@Suite("Fetches against a brute-force model", .onEachStore)
 struct FetchModelTests {
   struct Record: Equatable {
     var age: Int64

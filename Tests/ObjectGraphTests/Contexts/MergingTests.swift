@@ -1,8 +1,9 @@
 import Foundation
 import ObjectGraph
+import StoreTesting
 import Testing
 
-@Suite("Merging what several contexts changed")
+@Suite("Merging what several contexts changed", .onEachStore)
 struct MergingTests {
   let stack: Stack
 
@@ -79,13 +80,13 @@ struct MergingTests {
       #expect(conflicts?.conflicts.first?.storedVersion == 2)
       #expect(other.hasChanges == true)
     }
-    let rowCount = try SQLiteShell(path: stack.storePath).run("SELECT count(*), max(age) FROM Person")
+    let rowCount = try stack.place.shell("SELECT count(*), max(age) FROM Person")
     #expect(rowCount == "1|60")
     // Put on top of the values of now, the same change is no conflict.
     try other.performAndWait { other in
       try other.refresh(other.object(with: id), mergeChanges: true)
       try other.save()
     }
-    #expect(try SQLiteShell(path: stack.storePath).run("SELECT count(*), max(age) FROM Person") == "2|50")
+    #expect(try stack.place.shell("SELECT count(*), max(age) FROM Person") == "2|50")
   }
 }

@@ -1,7 +1,8 @@
 import ObjectGraph
+import StoreTesting
 import Testing
 
-@Suite("Relationships and delete rules")
+@Suite("Relationships and delete rules", .onEachStore)
 struct RelationshipTests {
   @Test(
     "Setting one side of a relationship sets the other at once, so do moving and clearing",

@@ -27,7 +27,7 @@ final class Stack: Sendable {
     tracksHistory: Bool = false, noticesOtherWriters: Bool = true, busyTimeout: Int32 = 10_000,
     uptime: (@Sendable () -> Duration)? = nil
   ) throws {
-    let place = try place ?? StorePlace()
+    let place = try place ?? StorePlace(isInMemory: inMemory)
     self.place = place
     coordinator =
       if let uptime {
@@ -76,7 +76,13 @@ final class Stack: Sendable {
   }
 
   /// Runs the body and returns how many statements it made the store run.
-  func statementCount(_ body: () throws -> Void) rethrows -> Int { try statements.count(body) }
+  ///
+  /// What PostgreSQL reads through a cursor is one, as in SQLite: the cursor's declaration counts.
+  func statementCount(_ body: () throws -> Void) rethrows -> Int {
+    _ = statements.drain()
+    try body()
+    return statements.drain().count { !$0.sql.hasPrefix("FETCH FORWARD ") }
+  }
 
   /// Checks the coordinator, its store, and contexts of the stack.
   func checkInvariants(_ contexts: ManagedObjectContext...) throws {

@@ -9,9 +9,10 @@ final class StorePlace: Sendable {
   let directory: TemporaryDirectory
   private let database: TestDatabase?
 
-  init() throws {
+  /// - Parameter isInMemory: true if the store will be in memory, for which nothing is made.
+  init(isInMemory: Bool = false) throws {
     directory = try TemporaryDirectory()
-    database = SQLStore.current == .postgres ? try PostgresCluster.makeDatabase() : nil
+    database = SQLStore.current == .postgres && !isInMemory ? try PostgresCluster.makeDatabase() : nil
   }
 
   /// The path of SQLite's file.
@@ -53,17 +54,31 @@ final class StorePlace: Sendable {
   func list(_ sql: String) throws -> String { try shell(sql).replacing("\n", with: ",") }
 
   /// Lets each save fail that writes to a table, until it is called again with false.
-  func refuseWrites(_ refuses: Bool, to table: String, _ faults: StoreFaults) throws {
+  ///
+  /// - Parameters:
+  ///   - count: how many rows are written before one is refused.
+  ///   - atCommit: true if it is the commit that fails, when all rows are written.
+  func refuseWrites(
+    _ refuses: Bool, to table: String, _ faults: StoreFaults, after count: Int = 0, atCommit: Bool = false
+  ) throws {
     guard let database else {
-      return refuses ? faults.fail(with: .inputOutput, at: .insert, times: nil) : faults.clear()
+      let step = atCommit ? FaultPoint.Step.commit : .insert
+      return refuses ? faults.fail(with: .inputOutput, at: step, after: count, times: nil) : faults.clear()
     }
     let name = "bobbin.\"\(table)\""
-    if !refuses { return _ = try database.run("DROP TRIGGER _refuse ON \(name)") }
+    if !refuses { return _ = try database.run("DROP TRIGGER _refuse ON \(name); DROP SEQUENCE bobbin._writes") }
+    let (kind, time) =
+      atCommit
+      ? ("CONSTRAINT TRIGGER _refuse AFTER INSERT OR UPDATE OR DELETE", "DEFERRABLE INITIALLY DEFERRED ")
+      : ("TRIGGER _refuse BEFORE INSERT OR UPDATE", "")
+    // What a sequence counts, no rollback takes back.
     try database.run(
       """
+      CREATE SEQUENCE bobbin._writes; \
       CREATE OR REPLACE FUNCTION bobbin._refuse() RETURNS trigger LANGUAGE plpgsql AS \
-      $$ BEGIN RAISE EXCEPTION USING ERRCODE = '58030'; END $$; \
-      CREATE TRIGGER _refuse BEFORE INSERT OR UPDATE ON \(name) FOR EACH ROW EXECUTE FUNCTION bobbin._refuse()
+      $$ BEGIN IF nextval('bobbin._writes') > \(count) THEN RAISE EXCEPTION USING ERRCODE = '58030'; END IF; \
+      RETURN NEW; END $$; \
+      CREATE \(kind) ON \(name) \(time)FOR EACH ROW EXECUTE FUNCTION bobbin._refuse()
       """)
   }
 }

@@ -37,6 +37,12 @@ final class GalleryStack: Sendable {
   /// The hashes of the store's files, to tell whether anything was written; empty for a database of a server.
   func storeFiles() throws -> StoreFileHashes { try StoreFileHashes(of: URL(fileURLWithPath: storePath)) }
 
+  /// The number of large values: files beside SQLite's store, or names in PostgreSQL's table of them.
+  func largeValueCount() throws -> Int {
+    guard let place, place.address.hasPrefix("postgresql:") else { return externalFiles().count }
+    return try Int(place.shell("SELECT count(DISTINCT name) FROM _file")) ?? 0
+  }
+
   /// The files of large values beside the store.
   func externalFiles() -> [URL] {
     let folder = URL(fileURLWithPath: storePath).deletingPathExtension().path + "_files"

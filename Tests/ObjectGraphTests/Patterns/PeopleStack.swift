@@ -23,8 +23,10 @@ extension Stack {
     try root("background").performAndWait { try $0.fetchIDs(.people(ages)) }
   }
 
-  /// Reads rows by nobody's cache: a second coordinator on the same file.
-  func freshCoordinator() throws -> Stack { try Stack(People.model, place: place) }
+  /// Reads rows by nobody's cache: a second coordinator on the same store.
+  ///
+  /// It hears of no commits: a server may tell it late of one from before, and what it has read would be read again.
+  func freshCoordinator() throws -> Stack { try Stack(People.model, place: place, noticesOtherWriters: false) }
 
   /// The statements that selected rows with values, with the number of rows of each.
   func rowReads(_ body: () throws -> Void) rethrows -> [Int] {

@@ -1,9 +1,11 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
+import PostgresTesting
+import StoreTesting
 import Testing
 
-@Suite("Batch requests, history: inserts and updates")
+@Suite("Batch requests, history: inserts and updates", .onEachStore)
 struct BatchRequestTests {
   private func stored(_ stack: Stack, _ entity: String = "Person") throws -> Int {
     try stack.root("reader").performAndWait { try $0.count(for: FetchRequest<ManagedObject>(entity: entity, nil)) }
@@ -184,16 +186,17 @@ struct BatchRequestTests {
     }
   }
 
-  @Test("A failure at any statement leaves nothing of the batch", arguments: [1, 2, 999, 1_001, 1_500])
+  @Test("A failure at any row leaves nothing of the batch", arguments: [1, 2, 999, 1_001, 1_500])
   func failing(at step: Int) throws {
     let stack = try Stack(People.model)
-    stack.faults.fail(with: .inputOutput, at: .insert, after: step - 1)
+    try stack.place.refuseWrites(true, to: "Person", stack.faults, after: step - 1)
     let request = BatchInsertRequest(entity: "Person") { $0 < 2_000 ? ["age": $0] : nil }
     stack.writer.performAndWait { writer in
       let error = #expect(throws: StoreError.self) { try writer.execute(request) }
       #expect(error?.code == .inputOutput)
     }
     #expect(try stored(stack) == 0)
+    try stack.place.refuseWrites(false, to: "Person", stack.faults)
     // The same request succeeds later.
     try stack.writer.performAndWait { _ = try $0.execute(request) }
     #expect(try stored(stack) == 2_000)
@@ -331,13 +334,14 @@ struct BatchRequestTests {
   func streaming() throws {
     let stack = try Stack(People.model)
     let written = Recorder<Int>()
+    let insert = SQLStore.current == .sqlite ? "INSERT INTO \"Person\"" : "COPY \"Person\""
     // What has been asked for and is not in a chunk that was written is what memory holds.
     try stack.writer.performAndWait { writer in
       _ = stack.statements.drain()
       let ahead = Recorder<Int>()
       let request = BatchInsertRequest(entity: "Person") { [statements = stack.statements] number in
         if number == 50_000 { return nil }
-        for event in statements.drain() where event.sql.hasPrefix("INSERT INTO \"Person\"") {
+        for event in statements.drain() where event.sql.hasPrefix(insert) {
           for _ in 0..<event.rowCount { written.append(1) }
         }
         if number % 1_000 == 999 { ahead.append(number + 1 - written.all.count) }
@@ -347,5 +351,23 @@ struct BatchRequestTests {
       #expect(ahead.all.allSatisfy { $0 <= 1_000 })
     }
     #expect(try stored(stack) == 50_000)
+  }
+
+  @Test("A large value of a row that a constraint refuses is not left over")
+  func refusedLargeValue() throws {
+    var picture = AttributeDescription("picture", .binary)
+    picture.allowsExternalBinaryDataStorage = true
+    var card = EntityDescription("Card", attributes: [AttributeDescription("number", .integer64), picture])
+    card.uniquenessConstraints = [["number"]]
+    let stack = try Stack(ManagedObjectModel([card]))
+    try stack.writer.performAndWait { writer in
+      writer.mergePolicy = .mergeByPropertyObjectTrump
+      for byte in [1, 2] as [UInt8] {
+        let picture = Data(repeating: byte, count: 100_000)
+        _ = try writer.execute(
+          BatchInsertRequest(entity: "Card", rows: [["number": 1, "picture": picture]]))
+      }
+    }
+    try stack.checkInvariants()
   }
 }

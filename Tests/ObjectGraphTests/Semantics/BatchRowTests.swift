@@ -1,9 +1,10 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
+import StoreTesting
 import Testing
 
-@Suite("Batch requests, history: rows that are filled")
+@Suite("Batch requests, history: rows that are filled", .onEachStore)
 struct BatchRowTests {
   private func stored(_ stack: Stack, _ entity: String = "Person") throws -> Int {
     try stack.root("reader").performAndWait { try $0.count(for: FetchRequest<ManagedObject>(entity: entity, nil)) }
@@ -245,10 +246,10 @@ struct BatchRowTests {
     #expect(try stored(stack) == 0)
   }
 
-  @Test("A failure at any statement leaves nothing of the filled rows", arguments: [1, 2, 999, 1_001, 1_500])
+  @Test("A failure at any row leaves nothing of the filled rows", arguments: [1, 2, 999, 1_001, 1_500])
   func failing(at step: Int) throws {
     let stack = try Stack(People.model)
-    stack.faults.fail(with: .inputOutput, at: .insert, after: step - 1)
+    try stack.place.refuseWrites(true, to: "Person", stack.faults, after: step - 1)
     let request = BatchInsertRequest(Person.self) { row in
       row.set(\.age, to: Int64(row.number))
       return row.number == 2_000
@@ -258,6 +259,7 @@ struct BatchRowTests {
       #expect(error?.code == .inputOutput)
     }
     #expect(try stored(stack) == 0)
+    try stack.place.refuseWrites(false, to: "Person", stack.faults)
     try stack.writer.performAndWait { _ = try $0.execute(request) }
     #expect(try stored(stack) == 2_000)
   }

@@ -1,7 +1,8 @@
 import ObjectGraph
+import StoreTesting
 import Testing
 
-@Suite("Conflicts of unique values")
+@Suite("Conflicts of unique values", .onEachStore)
 struct ConstraintConflictTests {
   private func insertSkill(_ title: String, in context: isolated ManagedObjectContext) -> ManagedObject {
     let skill = context.insertObject(ofEntity: "Skill")

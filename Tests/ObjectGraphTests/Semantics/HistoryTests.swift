@@ -1,10 +1,12 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
+import PostgresTesting
+import StoreTesting
 import Testing
 import TestSupport
 
-@Suite("Batch requests, history: history")
+@Suite("Batch requests, history: history", .onEachStore)
 struct HistoryTests {
   /// A model with everything that history tells apart.
   private static func model(_ edit: (inout [EntityDescription]) -> Void = { _ in }) throws -> ManagedObjectModel {
@@ -134,10 +136,11 @@ struct HistoryTests {
       var some = all
       some.fetchLimit = 2
       try writer.execute(BatchDeleteRequest(some))
-      stack.faults.fail(with: .full, at: .commit, times: 2)
+      try stack.place.refuseWrites(true, to: "Person", stack.faults, atCommit: true)
       _ = person("lost", writer)
       _ = #expect(throws: StoreError.self) { try writer.save() }
       _ = #expect(throws: StoreError.self) { try writer.execute(BatchDeleteRequest(all)) }
+      try stack.place.refuseWrites(false, to: "Person", stack.faults)
     }
     let found = try history(stack)
     #expect(found.map(\.changes.count) == [5_000, 5_000, 2])
@@ -146,8 +149,9 @@ struct HistoryTests {
     #expect(found[2].changes.allSatisfy { $0.tombstone == ["email": "e"] })
     #expect(found.allSatisfy { $0.contextName == "writer" })
     // Readable, and small: what was done to neighbours is one row.
-    let rows = try SQLiteShell(path: stack.storePath).run(
-      "SELECT number, count(*), sum(last - first + 1) FROM _change GROUP BY number")
+    let number = SQLStore.current == .sqlite ? "number" : "id"
+    let rows = try stack.place.shell(
+      "SELECT \(number), count(*), sum(last - first + 1) FROM _change GROUP BY \(number) ORDER BY \(number)")
     #expect(rows == "1|1|5000\n2|1|5000\n3|2|2")
   }
 
@@ -221,7 +225,7 @@ struct HistoryTests {
     let rest = try stack.writer.performAndWait { try $0.execute(.deleteHistory(before: Date.distantFuture)).count }
     #expect(rest == 2)
     #expect(try history(stack, after: tokens[3]).isEmpty)
-    #expect(try SQLiteShell(path: stack.storePath).run("SELECT count(*) FROM _change") == "0")
+    #expect(try stack.place.shell("SELECT count(*) FROM _change") == "0")
     // Numbers are never used twice.
     try stack.writer.performAndWait { writer in
       _ = person("e", writer)
@@ -258,7 +262,7 @@ struct HistoryTests {
     #expect(try history(second).count == 1)
   }
 
-  @Test("Another coordinator on the same file merges transactions from the history")
+  @Test("Another coordinator on the same store merges transactions from the history")
   func otherCoordinators() throws {
     let here = try stack()
     let there = try stack(nil, here.place)

@@ -1,8 +1,9 @@
 import ObjectGraph
 import ObjectGraphTesting
+import StoreTesting
 import Testing
 
-@Suite("Packed transactions")
+@Suite("Packed transactions", .onEachStore)
 struct PackedTransactionTests {
   /// Gives people an age by their first names, and makes those who are not there.
   private func setAges(_ ages: [(String, Int64)], _ stack: Stack) throws -> PackedNews {

@@ -1,8 +1,9 @@
 import Foundation
 import ObjectGraph
+import StoreTesting
 import Testing
 
-@Suite("Uniquing, faults, lifetime")
+@Suite("Uniquing, faults, lifetime", .onEachStore)
 struct UniquingTests {
   let stack: Stack
 
@@ -87,7 +88,7 @@ struct UniquingTests {
         let statements = try reader.statementCount { isFault = try main.existingObject(with: here[0]).isFault }
         #expect(statements == expected && !isFault)
       }
-      _ = try SQLiteShell(path: stack.storePath).run("DELETE FROM Person WHERE _key = \(here[1].key)")
+      _ = try stack.place.shell("DELETE FROM Person WHERE _key = \(here[1].key)")
       #expect(throws: ObjectNotFound(objectID: here[1])) { try main.existingObject(with: here[1]) }
     }
   }
