@@ -95,7 +95,7 @@ struct SaveTransaction {
     companion?.noteWritten()
   }
 
-  /// What is undone here with what is undone in the database.
+  /// The notes of what was written, which are undone with it.
   private var noted: (history: HistoryWriter, derived: [DerivedValue], largeValues: [(name: String, bytes: Data)]) {
     get { (history, derivedValues, largeValues) }
     set { (history, derivedValues, largeValues) = newValue }
