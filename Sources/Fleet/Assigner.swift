@@ -166,7 +166,7 @@ package struct Assigner: Sendable {
     _ = schedule.replace(
       with: NewJob(
         id: job.id, file: nil, specification: specification, name: job.name, isHeld: job.state == .held,
-        retryTime: job.retryTime, blockers: blockers, age: max(0, now.wall - job.created),
+        retryTime: job.retryTime, blockers: blockers, readyTime: job.created,
         place: hosts.addNeed(of: job, telling: &schedule, at: now)),
       at: now)
     hosts.remove(oldPlace, telling: &schedule, at: now)

@@ -202,8 +202,7 @@ struct Recovery {
     }
     // One that was put back waits anew; one whose attempt was cut short has its place, and has not waited till now.
     if job.file != nil, let created = job.createdAt {
-      let ready = max(created, job.dueAt ?? created)
-      new.age = max(0, Int64(-ready.timeIntervalSinceNow * 1000))
+      new.readyTime = max(created, job.dueAt ?? created).milliseconds
       new.isResumed = isBegun
     }
     // A job that has begun waits for nothing any more: what it waited for may have been put back since, or removed by

@@ -15,9 +15,9 @@ package struct NewJob: Sendable {
   package var blockers: [Blocker] = []
   /// The known jobs that it names, final or not.
   package var needs: [ManagedObjectID] = []
-  /// The milliseconds since it could have started first, which give it its place.
-  package var age: Int64 = 0
-  /// True if it has not waited for all that time: an attempt was cut short.
+  /// The time when it could have started first, in milliseconds of the wall clock, which gives it its place; nil for now.
+  package var readyTime: Int64?
+  /// True if it has not waited since then: an attempt was cut short.
   package var isResumed = false
   /// The hosts of a fleet that can run it, by the name that ``Schedule/setRoom(_:at:now:)`` uses; nil for this one.
   package var place: String?
@@ -27,7 +27,7 @@ package struct NewJob: Sendable {
 
   package init(
     id: ManagedObjectID, file: LiveFile?, specification: JobSpecification, name: String, isHeld: Bool = false,
-    retryTime: Int64? = nil, blockers: [Blocker] = [], needs: [ManagedObjectID] = [], age: Int64 = 0,
+    retryTime: Int64? = nil, blockers: [Blocker] = [], needs: [ManagedObjectID] = [], readyTime: Int64? = nil,
     place: String? = nil
   ) {
     self.id = id
@@ -38,7 +38,7 @@ package struct NewJob: Sendable {
     self.retryTime = retryTime
     self.blockers = blockers
     self.needs = needs
-    self.age = age
+    self.readyTime = readyTime
     self.place = place
   }
 

@@ -93,7 +93,7 @@ package struct Schedule: Sendable {
     }
     resolve(name: new.name, as: new.id)
     switch jobs[slot]?.state {
-    case .available: makeReady(slot, since: now.steady - new.age)
+    case .available: makeReady(slot, since: now.steady - max(0, now.wall - (new.readyTime ?? now.wall)))
     case .scheduled, .retryable: arm(slot)
     default: break
     }

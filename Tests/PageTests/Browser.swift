@@ -29,11 +29,20 @@ final class Browser: Sendable {
   ///
   /// - Parameter isDark: the theme that the system is said to have.
   static func start(width: Int = 1280, isDark: Bool = false) async throws -> Browser {
-    let driver = try TalkingProgram(Self.program, ["--port=0"])
-    let port = try await driver.find(/started successfully on port (\d+)/)
+    let (driver, port) = try await startDriver(attempts: 5)
     let browser = try await Browser(driver: driver, base: "http://127.0.0.1:\(port)/session")
     try await browser.set(width: width, isDark: isDark)
     return browser
+  }
+
+  /// Starts the driver, which ends if the port that it was given of IPv4 is another program's of IPv6.
+  private static func startDriver(attempts: Int) async throws -> (TalkingProgram, port: String) {
+    let driver = try TalkingProgram(program, ["--port=0"])
+    do {
+      return (driver, try await driver.find(/started successfully on port (\d+)/))
+    } catch is TalkingProgram.Silence where attempts > 1 {
+      return try await startDriver(attempts: attempts - 1)
+    }
   }
 
   private init(driver: TalkingProgram, base: String) async throws {

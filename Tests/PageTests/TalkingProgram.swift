@@ -4,11 +4,18 @@ import SystemSupport
 
 /// A program that runs beside a test, and says on its output where it can be reached.
 final class TalkingProgram: Sendable {
+  /// It ended without saying what was waited for.
+  struct Silence: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private let executable: String
   private let child: ChildProcess
   private let log: LogReader
   private let changes = Changes()
 
   init(_ executable: String, _ arguments: [String]) throws {
+    self.executable = executable
     let changes = changes
     (child, log) = try FileDescriptor.pipe().split { (reader, writer) throws in
       let child = try ChildProcess.start(
@@ -27,12 +34,13 @@ final class TalkingProgram: Sendable {
     try? child.killGroup(SIGKILL)
   }
 
-  /// Waits until its output matches, and returns the first group of the match.
+  /// Waits until its output matches, and returns the first group of the match; throws ``Silence`` if it ends before.
   func find(_ pattern: Regex<(Substring, Substring)>) async throws -> String {
     nonisolated(unsafe) let pattern = pattern  // A regex is a value, which nobody changes.
     let log = log
-    try await changes.wait(seconds: 30) { log.text.contains(pattern) }
-    return log.text.firstMatch(of: pattern).map { String($0.1) } ?? ""
+    try await changes.wait(seconds: 30) { log.isAtEnd || log.text.contains(pattern) }
+    if let match = log.text.firstMatch(of: pattern) { return String(match.1) }
+    throw Silence(description: "\(executable) ended, and said: \(log.text)")
   }
 }
 
