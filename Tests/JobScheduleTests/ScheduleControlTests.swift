@@ -68,7 +68,7 @@ struct ScheduleControlTests {
     let key = ManagedObjectID(key: 1_000, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
     let newer = test.add("newer") { $0.priority = 5 }
     var earlier = NewJob(id: key, file: nil, specification: JobSpecification(type: "noop"), name: "earlier")
-    earlier.age = 600_000
+    earlier.readyTime = test.now.wall - 600_000
     test.schedule.add(earlier, at: test.now)
     #expect(test.all() == [key, newer])
   }

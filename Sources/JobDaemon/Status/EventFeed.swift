@@ -29,10 +29,12 @@ final class EventFeed: Sendable {
   private static let beatInterval = Duration.seconds(15)
   /// The time for which events are kept for readers that come back.
   private static let lingerTime = Duration.seconds(60)
-  /// The most jobs that are shown at a time; if more have changed, readers are told to read anew.
+  /// The most changed jobs that are named one by one; if there are more, readers are told to read anew instead.
   private static let jobLimit = 64
-  /// The shortest time between two such calls.
-  private static let resetInterval = Duration.seconds(10)
+  /// The shortest time between two such calls to one reader.
+  private static let resetInterval = Duration.seconds(1)
+  /// The shortest time between two such calls to any reader: what they read then must not cost more the more they are.
+  private static let sharedResetInterval = Duration.milliseconds(50)
   /// The most changes that are remembered until the next look.
   private static let changeLimit = 4_096
 
@@ -235,9 +237,10 @@ final class EventFeed: Sendable {
 
   /// Reads what has changed, and tells the readers.
   private func look() {
-    let (changed, deleted, hasMissed, filters) = state.withLock { state in
+    let (changed, deleted, hasMissed, filters, readerCount) = state.withLock { state in
       defer { (state.changed, state.deleted, state.hasMissed, state.isLookDue) = ([], [], false, false) }
-      return (state.changed, state.deleted, state.hasMissed, state.readers.values.compactMap(\.filter.id))
+      let filters = state.readers.values.compactMap(\.filter.id)
+      return (state.changed, state.deleted, state.hasMissed, filters, state.readers.count)
     }
     let running = daemon.scheduler.allRunning
     // A copy, as only this queue changes it.
@@ -245,10 +248,10 @@ final class EventFeed: Sendable {
     var events = seen.removals(of: deleted)
     let isUnknown = events.count < deleted.count
     let moved = seen.noteProgress(of: running)
-    let (jobs, isCut) = read(changed.union(moved).subtracting(deleted), following: Set(filters), &seen)
+    let (jobs, isCut) = read(changed.subtracting(deleted), moved, following: Set(filters), &seen)
     events += jobs
     if hasMissed || isCut || isUnknown { seen.owesReset = true }
-    let delay = seen.dropReset(every: Self.resetInterval)
+    let delay = seen.dropReset(every: max(Self.resetInterval, Self.sharedResetInterval * readerCount))
     if delay == .zero { events.append(Self.reset("too-many")) }
     let status = statusData
     if status != seen.status {
@@ -274,13 +277,15 @@ final class EventFeed: Sendable {
     for reader in readers { reader.wake() }
   }
 
-  /// Shows jobs: those that readers follow first, and no more than a few.
+  /// Shows those jobs that readers follow or whose progress moved, and the others if they are few.
+  ///
+  /// Where thousands of jobs end in a second, some of their names would tell readers nothing and cost more than all else.
   ///
   /// - Returns: their events, and whether some were left out.
   private func read(
-    _ changed: Set<ManagedObjectID>, following names: Set<String>, _ seen: inout Seen
+    _ changed: Set<ManagedObjectID>, _ moved: [ManagedObjectID], following names: Set<String>, _ seen: inout Seen
   ) -> (events: [StatusEvent], isCut: Bool) {
-    if changed.isEmpty { return ([], false) }
+    if changed.isEmpty && moved.isEmpty { return ([], false) }
     let known = seen.followed.filter { names.contains($0.key) }
     let daemon = daemon
     do {
@@ -290,9 +295,11 @@ final class EventFeed: Sendable {
         for name in names where followed[name] == nil {
           followed[name] = try context.fetch(FetchRequest<Job>(#Predicate { $0.id == name }, limit: 1)).first?.objectID
         }
-        let first = changed.intersection(followed.values)
-        let chosen = Array(first) + changed.subtracting(first).prefix(max(0, Self.jobLimit - first.count))
-        let jobs = try context.fetch(FetchRequest<Job>(objectIDs: chosen))
+        let first = changed.intersection(followed.values).union(moved)
+        let others = changed.subtracting(first)
+        let isCut = others.count > Self.jobLimit
+        let chosen = isCut ? first : first.union(others)
+        let jobs = try context.fetch(FetchRequest<Job>(objectIDs: Array(chosen)))
         var look = LiveLook(daemon)
         let live = try look.views(of: jobs)
         let shown = jobs.map { job in
@@ -302,8 +309,8 @@ final class EventFeed: Sendable {
             state: JobState(rawValue: reply.state.rawValue))
           return (job.objectID, StatusEvent(kind: .job, data: reply.json.serializedBytes(), subject: subject))
         }
-        let gone = Set(chosen).subtracting(jobs.lazy.map(\.objectID))
-        return (shown, Array(gone), followed, chosen.count < changed.count)
+        let gone = chosen.subtracting(jobs.lazy.map(\.objectID))
+        return (shown, Array(gone), followed, isCut)
       }
       seen.followed = followed
       seen.note(shown.map { ($0, $1.subject) })
