@@ -65,8 +65,14 @@ struct DaemonRun {
     try send("GET", "/v1/status")
   }
 
-  /// The largest resident set so far, in bytes.
+  /// The largest resident set so far, or since ``resetPeakMemory()``, in bytes.
   func peakMemory() throws -> Int { try memory("VmHWM") }
+
+  /// Has ``peakMemory()`` begin anew; see proc(5) on clear_refs.
+  func resetPeakMemory() throws {
+    let references = try FileDescriptor.open("/proc/\(child.processID)/clear_refs", .writing)
+    try references.writeAll(Data("5".utf8))
+  }
 
   /// The resident set, in bytes.
   func memory() throws -> Int { try memory("VmRSS") }

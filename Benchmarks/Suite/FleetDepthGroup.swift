@@ -24,11 +24,11 @@ struct FleetDepthGroup: BenchGroup {
     let deep = try await filledDatabase(server)
     var (full, empty, loads): ([Double], [Double], [Double]) = ([], [], [])
     for _ in 0..<options.pairs {
-      let (rate, load) = try await deepRate(server, deep)
-      full.append(rate)
+      let (rates, load) = try await deepRates(server, deep)
+      full += rates
       loads.append(load)
       let fleet = try FleetRun(workplace, server, hosts: Self.hosts)
-      empty.append(try await fleet.spoolRate(workplace, jobs: count))
+      empty += try await self.rates(fleet)
       try await fleet.stop()
     }
     return [
@@ -59,9 +59,16 @@ struct FleetDepthGroup: BenchGroup {
     return fleet.database
   }
 
-  /// The rate of small jobs, and the time from the start of the hosts until the first one was done.
-  private func deepRate(_ server: PostgresCluster, _ database: TestDatabase) async throws -> (
-    rate: Double, load: Double
+  /// The rates of small jobs, one after the other: a single one takes some seconds and differs by a third from the next.
+  private func rates(_ fleet: FleetRun) async throws -> [Double] {
+    var rates: [Double] = []
+    for _ in 0..<3 { rates.append(try await fleet.spoolRate(workplace, jobs: count)) }
+    return rates
+  }
+
+  /// The rates of small jobs, and the time from the start of the hosts until the first one was done.
+  private func deepRates(_ server: PostgresCluster, _ database: TestDatabase) async throws -> (
+    rates: [Double], load: Double
   ) {
     let start = ContinuousClock.now
     let fleet = try FleetRun(workplace, server, hosts: Self.hosts, database: database)
@@ -75,16 +82,16 @@ struct FleetDepthGroup: BenchGroup {
       }
       throw BenchError("the lead has not read all jobs after a minute: \(refusals)")
     }
-    let rate = try await fleet.spoolRate(workplace, jobs: count)
+    let rates = try await rates(fleet)
     try await fleet.stop()
-    return (rate, load)
+    return (rates, load)
   }
 
   private func besideSnapshot(_ server: PostgresCluster) async throws -> [Figure] {
     let program = try await workplace.peer("fleet_rows", "-I/usr/include/postgresql", "-lpq", "-lpthread")
     let fleet = try FleetRun(workplace, server, hosts: Self.hosts)
-    var (before, beside, sizes): ([Double], [Double], [Double]) = ([], [], [])
-    for _ in 0..<3 { before.append(try await fleet.spoolRate(workplace, jobs: count)) }
+    var (beside, sizes): ([Double], [Double]) = ([], [])
+    let before = try await rates(fleet)
     let holder = try Program(program).start([fleet.database.url, "snapshot"])
     let end = ContinuousClock.now + time
     while ContinuousClock.now < end {

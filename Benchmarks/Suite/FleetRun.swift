@@ -11,23 +11,38 @@ struct FleetRun {
 
   /// Starts hosts, each in a folder of its own.
   ///
-  /// - Parameter database: a database that others have used; an empty one if nil.
-  init(_ workplace: Workplace, _ server: PostgresCluster, hosts: Int, database: TestDatabase? = nil) throws {
+  /// - Parameters:
+  ///   - database: a database that others have used; an empty one if nil.
+  ///   - settings: further sections of the hosts' configuration.
+  init(
+    _ workplace: Workplace, _ server: PostgresCluster, hosts: Int, database: TestDatabase? = nil, settings: String = ""
+  ) throws {
     self.server = server
     let database = try database ?? server.newDatabase()
     self.database = database
-    daemons = try (0..<hosts).map { number in
+    daemons = try Self.start(hosts: hosts, workplace, at: database.url, settings: settings)
+  }
+
+  /// Starts hosts, each in a folder of its own, on the database at an address.
+  static func start(hosts: Int, _ workplace: Workplace, at url: String, settings: String = "") throws -> [DaemonRun] {
+    try (0..<hosts).map { number in
       try DaemonRun(
         workplace, folder: "h\(number)",
-        configuration: "[Store]\nUrl=\(database.url)\n[Fleet]\nName=host\(number)\n")
+        configuration: "[Store]\nUrl=\(url)\n[Fleet]\nName=host\(number)\n" + settings)
     }
+  }
+
+  /// Writes jobs that do nothing to the folders tmp/ of all spools, and returns how many each has.
+  func prepare(jobs count: Int) throws -> Int {
+    let each = count / daemons.count
+    for daemon in daemons { try daemon.prepare(Array(repeating: .object(["type": "noop"]), count: each)) }
+    return each
   }
 
   /// Drops jobs that do nothing into all spools at once, and returns how many end in a second: all are durable then, and
   /// their files gone.
   func spoolRate(_ workplace: Workplace, jobs count: Int) async throws -> Double {
-    let each = count / daemons.count
-    for daemon in daemons { try daemon.prepare(Array(repeating: .object(["type": "noop"]), count: each)) }
+    let each = try prepare(jobs: count)
     let driver = Program(try await workplace.peer("drop_files"))
     try settle(workplace)
     let start = ContinuousClock.now
@@ -48,6 +63,18 @@ struct FleetRun {
   func check(completed count: Int) throws {
     let found = try database.run("SELECT count(*) FROM bobbin.\"Job\" WHERE state = 'completed'") ?? ""
     guard found == "\(count)" else { throw BenchError("\(found) of \(count) jobs were completed") }
+  }
+
+  /// No job may be in another state than completed, and no file in a spool, neither waiting nor refused.
+  func checkNothingIsLeft() throws {
+    let others = try database.run("SELECT count(*) FROM bobbin.\"Job\" WHERE state <> 'completed'") ?? ""
+    guard others == "0" else { throw BenchError("\(others) jobs were not completed") }
+    for daemon in daemons {
+      for folder in ["new", "cur", "failed"] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(daemon.spool)/\(folder)")
+        guard names.isEmpty else { throw BenchError("\(names.count) files are left in \(daemon.spool)/\(folder)") }
+      }
+    }
   }
 
   func stop() async throws { for daemon in daemons { try await daemon.stop() } }

@@ -7,8 +7,8 @@ struct Suite {
     ImportGroup.self, InsertGroup.self, BatchInsertGroup.self, FetchGroup.self, UpdateGroup.self, SharingGroup.self,
     LatencyGroup.self, MemoryGroup.self, OccupationGroup.self, ImageGroup.self, SpoolGroup.self, PostGroup.self,
     StatusGroup.self, EventsGroup.self, ReactionGroup.self, RestartGroup.self, BacklogGroup.self, FleetGroup.self,
-    PostgresGroup.self, FleetJobsGroup.self, FleetDepthGroup.self, FleetPickUpGroup.self, LifeGroup.self,
-    IdleGroup.self,
+    PostgresGroup.self, FleetJobsGroup.self, FleetDepthGroup.self, FleetPickUpGroup.self,
+    FleetOutageGroup.self, LifeGroup.self, IdleGroup.self,
   ]
   static let groupNames = groups.map { $0.name }
 

@@ -245,11 +245,26 @@ package struct LedgerServer: Sendable, Equatable {
   }
 }
 
+/// The log of the server that answers, in bytes, and how far its standbys have followed it.
+package struct LedgerLog: Sendable, Equatable {
+  /// The end of what is written to it, behind everything that was answered before.
+  package var position: Int64 = 0
+  /// The place up to which all standbys have it on disk; nil if none tells one.
+  package var followedTo: Int64?
+  /// True if a standby follows, synchronous or not.
+  package var isFollowed = false
+  /// True if this role may not see how far standbys are.
+  package var isHidden = false
+
+  package init() {}
+}
+
 /// The answer to a beat: how the fleet is, by the server's clock.
 package struct Beat: Sendable {
   /// The server's time, in milliseconds since 1970.
   package var time: Int64
   package var server: LedgerServer
+  package var log = LedgerLog()
   package var term: Int64
   package var lead: Int?
   /// The milliseconds since the lead's last beat; nil if nobody alive leads.

@@ -94,6 +94,9 @@ package struct FleetMember: Sendable {
       return [.send(request, channel)]
     case .roundDue: return goOn(.lead, at: now)
     case .candidacyDue: return stand(at: now)
+    case .leaseDue:
+      if lease.phase(at: steady) == .doubtful { return [.leaseIsDoubtful] }
+      return [.wake(.leaseDue, after: lease.end - steady)]
     case .hinted(.runs): return read()
     case .hinted(.news):
       lead?.noteHint()
@@ -157,7 +160,7 @@ package struct FleetMember: Sendable {
       let wasDoubtful = lease.phase(at: now.steady) != .alive
       lease.noteAnswer(toBeatSentAt: sent)
       (term, leader) = (beat.term, beat.lead)
-      var actions = [next]
+      var actions = [next, .wake(.leaseDue, after: max(0, lease.end - now.steady))]
       // That it has joined.
       if isFirst { actions += hintLead() }
       actions += watch(beat, at: now)

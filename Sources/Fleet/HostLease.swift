@@ -33,6 +33,9 @@ package struct HostLease: Sendable {
     return now - lastSent < times.stop ? .alive : .doubtful
   }
 
+  /// The time at which it becomes doubtful, unless another beat is answered.
+  package var end: Int64 { lastSent + times.stop }
+
   /// The time for which the database has been there: the silence of others counts only as far.
   package func presence(at now: Int64) -> Int64 {
     phase(at: now) == .alive && !hasMissed ? now - presentSince : 0

@@ -12,6 +12,8 @@ package enum MemberEvent: Sendable {
   case roundDue
   /// The jitter before a candidacy is over.
   case candidacyDue
+  /// The lease may be over, unless a beat was answered since.
+  case leaseDue
   /// A notification: there may be something to read. It may be lost.
   case hinted(MemberHint)
   /// A handler has ended, and what it leaves is in this end.
@@ -53,6 +55,8 @@ package enum MemberAction: Sendable {
   case notAdmitted([ManagedObjectID], because: String)
   /// The server refuses the order of this number for good.
   case notPlaced(ticket: Int64, because: String)
+  /// Others may begin what runs here: nothing that must not run twice at a time may go on.
+  case leaseIsDoubtful
   /// The host leads, and has loaded the ledger.
   case leads
   /// So many jobs of the fleet have ended, in these states, as far as the lead has heard of it.

@@ -4,6 +4,7 @@ package enum MemberTimer: Hashable, Sendable {
   case retry(MemberChannel)
   case round
   case candidacy
+  case lease
 
   /// The timer of an event; nil for one that no timer brings.
   package init?(_ event: MemberEvent) {
@@ -12,6 +13,7 @@ package enum MemberTimer: Hashable, Sendable {
     case .retryDue(let channel): self = .retry(channel)
     case .roundDue: self = .round
     case .candidacyDue: self = .candidacy
+    case .leaseDue: self = .lease
     default: return nil
     }
   }
@@ -23,6 +25,7 @@ package enum MemberTimer: Hashable, Sendable {
     case .retry(let channel): .retryDue(channel)
     case .round: .roundDue
     case .candidacy: .candidacyDue
+    case .lease: .leaseDue
     }
   }
 }

@@ -51,6 +51,7 @@ extension Daemon {
     case .givenBack(let runs): for run in runs { membership?.end(run, .interrupted) }
     case .database(let isAway): noteDatabase(isAway: isAway)
     case .outcomesKnown: fleetJobs?.readOutcomes()
+    case .leaseIsDoubtful: engine.stopExclusive()
     case .leads: retention.runSoon()
     case .endedInFleet(let counts): retention.note(counts)
     case .scheduleMissed(let missed): tell(of: missed)

@@ -149,7 +149,8 @@ package final class Daemon: Sendable {
     failedFiles = FailedFiles(spool, configuration, clock: clock, log: log) { [uploads] in uploads.sweepSoon() }
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
     releaser = Releaser(
-      spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log,
+      spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, standbys: membership?.standbys,
+      events: events, log: log,
       counts: parts.predecessor?.releaser.finishedCounts ?? [:])
     flusher = Flusher(
       writer: writer, configuration: settings.writer, waiters: waiters, everyJobIsAwaited: membership != nil,
@@ -328,6 +329,7 @@ package final class Daemon: Sendable {
     jobLog.flush()
     samples.stop()
     releaser.drain()
+    membership?.standbys.stop()
     hotFolders.finish()
     // What waits for a disk that is full, or a database that is away, would wait for ever.
     flusher.endWaiting()

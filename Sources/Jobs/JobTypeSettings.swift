@@ -10,6 +10,8 @@ public struct JobTypeSettings: Sendable, Hashable {
   public var concurrent: Int?
   /// The time that a handler has to end once it was told to; after that its attempt is abandoned.
   public var stopLimit: Duration?
+  /// True if a handler must not run on two hosts of a fleet at a time: it is told to end when another host may begin its job.
+  public var isExclusive = false
 
   /// Settings that leave everything to the configuration.
   public init() {}

@@ -109,6 +109,13 @@ enum LedgerStatements {
     AND current_setting('synchronous_commit') NOT IN ('off', 'local')
     """
 
+  /// The end of the server's log, the place up to which all standbys have it, their number, and whether that place is hidden.
+  private static let log = Request(
+    """
+    SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, (min(flush_lsn) - '0/0'::pg_lsn)::bigint, count(*), \
+    NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM pg_stat_get_wal_senders()
+    """)
+
   /// Reads which server this is.
   static let server = Request("SELECT \(timeline), \(isReplicated)")
 
@@ -141,7 +148,7 @@ enum LedgerStatements {
         """
         SELECT b.host, \(silence("b")) FROM _beat AS b JOIN _lead AS l ON l.host = $1 WHERE b.host <> $1 \
         ORDER BY b.seen, b.host
-        """, [.integer(host)]), pauses,
+        """, [.integer(host)]), pauses, log,
     ]
   }
 

@@ -224,14 +224,23 @@ struct LedgerTransaction {
     let results = try connection.pipeline(LedgerStatements.beat(host, above: floors))
     guard results[0].rowCount == 1 else { throw fenced() }
     let (fleet, others) = (results[1], results[2])
-    return .beaten(
-      Beat(
-        time: fleet.integer(0, 8), server: server(results[0]), term: fleet.integer(0, 0),
-        lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
-        leadSilence: fleet.integer(0, 3) == 1 ? fleet.integer(0, 2) : nil,
-        silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
-        runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)), hasNews: fleet.integer(0, 6) == 1,
-        hasOutcomes: fleet.integer(0, 7) == 1, paused: pauses(results[3])))
+    var beat = Beat(
+      time: fleet.integer(0, 8), server: server(results[0]), term: fleet.integer(0, 0),
+      lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
+      leadSilence: fleet.integer(0, 3) == 1 ? fleet.integer(0, 2) : nil,
+      silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
+      runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)), hasNews: fleet.integer(0, 6) == 1,
+      hasOutcomes: fleet.integer(0, 7) == 1, paused: pauses(results[3]))
+    beat.log = log(results[4])
+    return .beaten(beat)
+  }
+
+  private func log(_ read: QueryResult) -> LedgerLog {
+    var log = LedgerLog()
+    log.position = read.integer(0, 0)
+    log.followedTo = read.isNull(0, 1) ? nil : read.integer(0, 1)
+    (log.isFollowed, log.isHidden) = (read.integer(0, 2) > 0, read.integer(0, 3) == 1)
+    return log
   }
 
   private func server(_ read: QueryResult) -> LedgerServer {

@@ -25,6 +25,8 @@ package final class MemberDriver: Sendable {
     case notAdmitted([ManagedObjectID], because: String)
     /// The server refuses the order of this number for good.
     case notPlaced(ticket: Int64, because: String)
+    /// The database has not answered for so long that other hosts may begin what runs here.
+    case leaseIsDoubtful
     /// The host leads, and has loaded the ledger.
     case leads
     /// So many jobs of the fleet have ended, in these states, as far as the lead has heard of it.
@@ -35,8 +37,8 @@ package final class MemberDriver: Sendable {
     case notRemoved(because: String)
     /// These ends are on record; on the queue of the store's transaction.
     case recorded([EndedRun])
-    /// A beat was answered.
-    case beaten(Beat)
+    /// A beat was answered that was sent at a time of the steady clock.
+    case beaten(Beat, sentAt: Int64)
     /// A beat had no answer.
     case missed
     /// There was a hint: answers to orders may be there, or jobs of this host's spool may have ended elsewhere.
@@ -252,6 +254,7 @@ package final class MemberDriver: Sendable {
     case .admitted(let jobs): report(.admitted(jobs))
     case .notAdmitted(let jobs, let reason): report(.notAdmitted(jobs, because: reason))
     case .notPlaced(let ticket, let reason): report(.notPlaced(ticket: ticket, because: reason))
+    case .leaseIsDoubtful: report(.leaseIsDoubtful)
     case .leads: report(.leads)
     case .ended(let counts): report(.ended(counts))
     case .removed(let count): report(.removed(count))
@@ -279,13 +282,13 @@ package final class MemberDriver: Sendable {
       handle(.answered(name, result, sentAt: sentAt))
       guard name == .beat else { return }
       // Behind the event, so that the lease is known to whoever is told.
-      queue.async { self.report(beatAnswered: result) }
+      queue.async { self.report(beatAnswered: result, sentAt: sentAt) }
     }
   }
 
-  private func report(beatAnswered result: Result<LedgerReply, LedgerError>) {
+  private func report(beatAnswered result: Result<LedgerReply, LedgerError>, sentAt: Int64) {
     switch result {
-    case .success(.beaten(let beat)): report(.beaten(beat))
+    case .success(.beaten(let beat)): report(.beaten(beat, sentAt: sentAt))
     case .failure(.fenced): break
     default: report(.missed)
     }

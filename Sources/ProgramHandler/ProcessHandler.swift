@@ -20,6 +20,7 @@ package struct ProcessHandler: OwnHandler {
     var settings = JobTypeSettings()
     settings.maxAttempts = definition.maxAttempts
     settings.concurrent = definition.concurrency
+    settings.isExclusive = definition.isExclusive
     settings.timeout = definition.timeout ?? Self.forever
     // After SIGKILL the kernel needs a moment, and what the program wrote is read to its end.
     settings.stopLimit = (definition.socket == nil ? definition.killGrace : .zero) + .seconds(15)

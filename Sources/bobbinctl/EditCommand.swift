@@ -159,7 +159,7 @@ private struct ArgumentEditor {
     let environment = ProcessInfo.processInfo.environment
     let editor = ["VISUAL", "EDITOR"].compactMap { environment[$0] }.first { !$0.isEmpty } ?? "vi"
     // A shell, as the variable may have options; the editor shares this terminal, and so this process group.
-    var arguments = Self.copies(of: ["sh", "-c", "\(editor) \"$1\"", "sh", path])
+    var arguments = Self.copies(of: ["sh", "-c", "trap : INT QUIT; \(editor) \"$1\"", "sh", path])
     var variables = Self.copies(of: environment.map { "\($0)=\($1)" })
     defer { for text in arguments + variables { free(text) } }
     // Keys such as Ctrl-C signal all of the group; they are for the editor alone, which starts with default handling.

@@ -121,28 +121,30 @@ struct ControlTests {
     #expect(nothing.code == 64 && nothing.errors.contains("nothing is to be changed"), "\(nothing.errors)")
   }
 
+  /// Has the job "x" edited on a terminal; returns how the tool ended, and what it has said.
+  private func edit(_ daemon: TestDaemon, with editor: String) async throws -> (code: Int32, text: String) {
+    let terminal = try PseudoTerminal(width: 80)
+    let run = try await TestDaemon.run(
+      ["--root", daemon.root.path, "edit", "x"], terminal: terminal, environment: ["VISUAL": "", "EDITOR": editor])
+    return (run.code, try terminal.text() + run.errors)
+  }
+
   @Test("On a terminal the arguments are edited in the user's editor, and sent with what the user has seen")
   func editor() async throws {
     let job = SampleReplies.job("x", ["arguments": #"{"input":"a.csv","n":1}"#])
     let daemon = try TestDaemon(job)
-    /// What the tool has said, and how it ended.
-    func edit(with editor: String) async throws -> (code: Int32, text: String) {
-      let terminal = try PseudoTerminal(width: 80)
-      let run = try await TestDaemon.run(
-        ["--root", daemon.root.path, "edit", "x"], terminal: terminal, environment: ["VISUAL": "", "EDITOR": editor])
-      return (run.code, try terminal.text() + run.errors)
-    }
-    #expect(try await edit(with: "sed -i s/a.csv/b.csv/") == (0, "edited     x\n"))
-    #expect(try await edit(with: "true") == (0, "bobbinctl: nothing was changed\n"))
-    #expect(try await edit(with: "false").text == "bobbinctl: the editor \"false\" failed; nothing was changed\n")
+    #expect(try await edit(daemon, with: "sed -i s/a.csv/b.csv/") == (0, "edited     x\n"))
+    #expect(try await edit(daemon, with: "true") == (0, "bobbinctl: nothing was changed\n"))
+    #expect(
+      try await edit(daemon, with: "false").text == "bobbinctl: the editor \"false\" failed; nothing was changed\n")
     // Nothing has to be typed again.
-    let mistake = try await edit(with: "sed -i s/}/,,/")
+    let mistake = try await edit(daemon, with: "sed -i s/}/,,/")
     let kept = try #require(mistake.text.firstMatch(of: /what you have typed is in (\/[^ ,]*\.json), which/)).output.1
     #expect(mistake.code == 65 && mistake.text.contains("the edited arguments: line"), "\(mistake)")
     #expect(try String(contentsOfFile: String(kept), encoding: .utf8).contains(",,"))
     try FileManager.default.removeItem(atPath: String(kept))
     // Nor where the editor fails.
-    let failed = try await edit(with: #"sh -c 'sed -i s/a.csv/c.csv/ "$1"; exit 1' sh"#)
+    let failed = try await edit(daemon, with: #"sh -c 'sed -i s/a.csv/c.csv/ "$1"; exit 1' sh"#)
     let left = try #require(failed.text.firstMatch(of: /what you have typed is in (\/[^ ,]*\.json), which/)).output.1
     #expect(failed.code == 66 && failed.text.contains("failed; nothing was changed"), "\(failed)")
     #expect(try String(contentsOfFile: String(left), encoding: .utf8).contains("c.csv"))
@@ -153,6 +155,20 @@ struct ControlTests {
       daemon.bodies.filter { !$0.isEmpty } == [
         #"{"arguments":{"input":"b.csv","n":1},"seen":{"input":"a.csv","n":1},"directory":"\#(FileManager.default.currentDirectoryPath)"}"#
       ])
+  }
+
+  @Test("Ctrl-C is for the editor alone: what it saves then is sent, and nothing is where it ends by that")
+  func interruptedEditor() async throws {
+    let daemon = try TestDaemon(SampleReplies.job("x", ["arguments": #"{"input":"a.csv"}"#]))
+    // As a terminal does it: to all of the process group, with the shell that has started the editor.
+    let saving = try daemon.file("saving", #"trap 'sed -i s/a.csv/b.csv/ "$1"' INT; kill -INT 0"#)
+    #expect(try await edit(daemon, with: "sh \(saving)") == (0, "edited     x\n"))
+    let ending = try daemon.file("ending", "kill -INT 0")
+    let ended = try await edit(daemon, with: "sh \(ending)")
+    #expect(ended.code == 66 && ended.text.contains("failed; nothing was changed"), "\(ended)")
+    #expect(daemon.requests == ["GET /v1/jobs/x", "POST /v1/jobs/x/edit", "GET /v1/jobs/x"])
+    let sent = #"{"arguments":{"input":"b.csv"},"seen":{"input":"a.csv"},"#
+    #expect(daemon.bodies.contains { $0.hasPrefix(sent) }, "\(daemon.bodies)")
   }
 
   @Test("A pause names a queue, a type or everything")

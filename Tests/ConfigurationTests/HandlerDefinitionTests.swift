@@ -42,6 +42,7 @@ struct HandlerDefinitionTests {
         Nice=10
         TimeoutSec=5min
         KillGraceSec=0
+        Exclusive=yes
         MaxAttempts=7
         Concurrency=2
         MemoryMax=1G
@@ -59,7 +60,7 @@ struct HandlerDefinitionTests {
     #expect(definition.environment == ["A": "1", "B": "two words", "C": "x=y", "D": "it is"])
     #expect(definition.passedEnvironment == ["TZ", "http_proxy"])
     #expect(definition.fileModeMask == 0o077 && definition.user == "nobody" && definition.niceness == 10)
-    #expect(definition.timeout == .seconds(300) && definition.killGrace == .zero)
+    #expect(definition.timeout == .seconds(300) && definition.killGrace == .zero && definition.isExclusive)
     #expect(definition.maxAttempts == 7 && definition.concurrency == 2)
     #expect(definition.memoryMax == 1 << 30 && definition.processorTimeMax == .seconds(30))
     #expect(definition.fileSizeMax == 10 << 20 && definition.openFilesMax == 64)
@@ -134,13 +135,27 @@ struct HandlerDefinitionTests {
     #expect(problems(Self.least + assignment) == ["a.conf:4: [Handler] \(assignment): \(message)"])
   }
 
+  @Test("An exclusive program has half a second to end, and may have less, but not more")
+  func exclusive() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/handlers.d"
+    func killGrace(_ text: String) throws -> Duration? {
+      try folder.write(Self.least + text, to: "handlers.d/1.conf")
+      return try HandlerDefinition.load(folder: path).first?.killGrace
+    }
+    #expect(try killGrace("") == .seconds(10))
+    #expect(try killGrace("Exclusive=yes") == .milliseconds(500))
+    #expect(try killGrace("Exclusive=yes\nKillGraceSec=100ms") == .milliseconds(100))
+    let error = #expect(throws: ConfigurationError.self) { try killGrace("Exclusive=yes\nKillGraceSec=1s") }
+    #expect(error?.problems.first?.description.contains("KillGraceSec=1s: is more than 500ms") == true)
+  }
+
   @Test("Beside Connect every key is refused that only a program has which the daemon starts")
   func service() throws {
     let folder = try TemporaryFolder()
     let keys = [
       "WorkingDirectory=/", "Environment=A=1", "PassEnvironment=A", "UMask=077", "User=nobody", "Nice=1",
-      "KillGraceSec=1",
-      "MemoryMax=1G", "CPUTimeMax=1min", "FileSizeMax=1M", "OpenFilesMax=64",
+      "KillGraceSec=0", "Exclusive=yes", "MemoryMax=1G", "CPUTimeMax=1min", "FileSizeMax=1M", "OpenFilesMax=64",
     ]
     let others = "TimeoutSec=1min\nMaxAttempts=2\nConcurrency=4\nLogSizeMax=1K\nRequiredArguments=to\n"
     let start = "[Handler]\nType=mail\nConnect=/run/mail.sock\n"
@@ -180,6 +195,8 @@ struct HandlerDefinitionTests {
     var sample = try parsed(lines.joined(separator: "\n"))
     expected.assignments = [:]
     sample.assignments = [:]
+    #expect(sample.killGrace == HandlerDefinition(file: "").killGrace)
+    sample.givenKillGrace = nil
     #expect(sample == expected)
     let keys = lines.filter { !$0.hasPrefix("#") && $0.contains("=") }.map { String($0.prefix { $0 != "=" }) }
     #expect(keys == HandlerDefinition.keys.map(\.name))

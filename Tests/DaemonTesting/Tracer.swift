@@ -26,8 +26,11 @@ package final class Tracer: Sendable {
   )
 
   /// What runs a daemon under `strace` from its beginning; it is killed with the daemon.
-  package static func wrapper(_ expressions: String...) -> [String] {
-    ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null"] + expressions.flatMap { ["-e", $0] } + ["--"]
+  ///
+  /// - Parameter path: the only file or folder whose calls are traced; nil for all.
+  package static func wrapper(_ expressions: String..., on path: String? = nil) -> [String] {
+    let options = (path.map { ["-P", $0] } ?? []) + expressions.flatMap { ["-e", $0] }
+    return ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null"] + options + ["--"]
   }
 
   /// Returns when all threads of the daemon are traced.

@@ -209,6 +209,12 @@ final class FleetWorld {
       enqueue(.finish(process, stop.run), at: now + random.time(1..<60))
     case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
     case .notAdmitted, .notPlaced, .notRemoved: judge.note(.refusal, at: now)
+    case .leaseIsDoubtful:
+      // Exclusive programs end when they are told to, or are killed.
+      for run in process.begun where Self.isExclusive(run) && process.stops[run] == nil {
+        process.stops[run] = .interrupted
+        enqueue(.finish(process, run), at: now + random.time(1..<500))
+      }
     // Its owner goes on with that.
     case .leads, .ended, .removed: break
     case .hint(let hosts, let hint):
@@ -229,8 +235,22 @@ final class FleetWorld {
   private func work(_ process: Process) {
     while process.begun.count < program.slots, !process.waiting.isEmpty {
       let run = process.waiting.removeFirst()
+      if Self.isExclusive(run), isRunning(run.job, elsewhereThan: process) { judge.note(.secondExclusive, at: now) }
       process.begun.insert(run)
       enqueue(.finish(process, run), at: now + (jobs[Int(run.job.key)]?.duration ?? 1))
+    }
+  }
+
+  /// True of every second job: nothing of it may run on two hosts at a time.
+  private static func isExclusive(_ run: Run) -> Bool { run.job.key % 2 == 1 }
+
+  /// True if another host runs an attempt at a job, unless it is stopped, or has just been, and could not end it; a failover
+  /// that loses runs has hosts unaware of each other for a beat.
+  private func isRunning(_ job: ManagedObjectID, elsewhereThan process: Process) -> Bool {
+    if isSetBack { return false }
+    return machines.contains { machine in
+      guard let other = machine.process, other !== process, !other.isDead else { return false }
+      return machine.stoppedUntil <= now - 1_000 && other.begun.contains { $0.job == job }
     }
   }
 

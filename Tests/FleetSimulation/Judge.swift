@@ -9,6 +9,7 @@ final class Judge {
   enum Impossibility: String {
     case contradiction = "a host was told that the ledger contradicts it"
     case refusal = "the ledger refuses for good what a host asked for"
+    case secondExclusive = "a host begins an exclusive job that still runs on another one"
     case startWithoutLease = "a host starts an attempt though its lease is over"
   }
 

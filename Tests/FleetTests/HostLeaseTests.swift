@@ -56,4 +56,29 @@ struct HostLeaseTests {
     #expect(member.lease.phase(at: 3_399) == .alive)
     #expect(member.lease.phase(at: 3_400) == .doubtful)
   }
+
+  @Test("A host tells that it is doubtful as soon as it is, and not while beats are answered")
+  mutating func told() {
+    var member = FleetMember(
+      number: 1, joinSentAt: 0, clock: FleetClock(serverTime: 0, receivedAt: 0), times: FleetTimes(), agingStep: 1)
+    func due(_ actions: [MemberAction]) -> Int64? {
+      actions.lazy.compactMap { if case .wake(.leaseDue, let delay) = $0 { delay } else { nil } }.first
+    }
+    func isTold(_ actions: [MemberAction]) -> Bool {
+      actions.contains { if case .leaseIsDoubtful = $0 { true } else { false } }
+    }
+    func answer(sentAt sent: Int64, at now: Int64) -> [MemberAction] {
+      let beat = Beat(
+        time: now, server: LedgerServer(timeline: 1, isReplicated: true), term: 1, lead: 2, leadSilence: 0,
+        silences: [],
+        runCount: 0, hasNews: false)
+      return member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: sent), at: now)
+    }
+    #expect(due(answer(sentAt: 700, at: 710)) == 2_690)
+    _ = answer(sentAt: 1_400, at: 1_410)
+    let early = member.handle(.leaseDue, at: 3_400)
+    #expect(due(early) == 700 && !isTold(early))
+    #expect(isTold(member.handle(.leaseDue, at: 4_100)))
+    #expect(due(answer(sentAt: 9_000, at: 9_010)) == 2_690)
+  }
 }

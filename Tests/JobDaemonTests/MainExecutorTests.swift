@@ -56,7 +56,7 @@ struct MainExecutorTests {
 
     try await load(paths)
     let isFlushed = await daemon.stop()
-    try await Self.onThread { server.stop() }
+    try await onThread { server.stop() }
     #expect(isFlushed)
     let counts = executors.withLock { $0 }
     #expect(counts["main"] == nil)
@@ -76,7 +76,7 @@ struct MainExecutorTests {
           let missing =
             "{\"type\": \"image.encode\", \"arguments\": {\"input\": \"no.jpg\", \"outputs\": [{\"path\": \"a.png\"}]}}"
           let noops = Array(repeating: "{\"type\": \"noop\"}", count: 50).joined(separator: ",")
-          try await Self.onThread {
+          try await onThread {
             let wait = [URLQueryItem(name: "wait", value: "60")]
             let body = Data("{\"jobs\": [\(importing), \(missing), \(noops)]}".utf8)
             let reply = try client.send("POST", "/v1/jobs", query: wait, body: body, timeout: .seconds(70))
@@ -89,15 +89,6 @@ struct MainExecutorTests {
         }
       }
       try await group.waitForAll()
-    }
-  }
-
-  /// Runs blocking work on a thread of its own.
-  private static func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
-    try await withTimeout(seconds: 90) {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: .init(catching: body)) }
-      }
     }
   }
 }

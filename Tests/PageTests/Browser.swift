@@ -165,10 +165,15 @@ final class Browser: Sendable {
   }
 
   /// Types keys where the focus is; those without a letter are named as WebDriver has them.
-  func type(_ keys: String) async throws {
-    let strokes = keys.unicodeScalars.flatMap { scalar in
-      ["keyDown", "keyUp"].map { #"{"type": "\#($0)", "value": \#(Self.literal(String(scalar)))}"# }
+  ///
+  /// - Parameter held: keys that are down meanwhile.
+  func type(_ keys: String, holding held: String = "") async throws {
+    func events(_ types: String..., of keys: String) -> [String] {
+      keys.unicodeScalars.flatMap { scalar in
+        types.map { #"{"type": "\#($0)", "value": \#(Self.literal(String(scalar)))}"# }
+      }
     }
+    let strokes = events("keyDown", of: held) + events("keyDown", "keyUp", of: keys) + events("keyUp", of: held)
     _ = try await send(
       "POST", "/actions",
       #"{"actions": [{"type": "key", "id": "keys", "actions": [\#(strokes.joined(separator: ","))]}]}"#)
@@ -183,6 +188,7 @@ final class Browser: Sendable {
     static let down = "\u{E015}"
     static let end = "\u{E010}"
     static let backspace = "\u{E003}"
+    static let shift = "\u{E008}"
   }
 
   /// Sends a command of Chromium's own protocol; https://chromedevtools.github.io/devtools-protocol/

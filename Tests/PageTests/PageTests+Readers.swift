@@ -87,6 +87,43 @@ extension PageTests {
     try await visit.end()
   }
 
+  @Test(
+    "What has the focus on the way back up does not lie under the header, nor under the bar of a selection",
+    arguments: [(360, false), (360, true), (1280, false), (1280, true)])
+  func focusInSight(width: Int, isSelected: Bool) async throws {
+    let visit = try await browse("jobs", width: width)
+    let browser = visit.browser
+    let jobs = (1...50).map { #"{"type": "noop", "id": "later-\#($0)", "delay": "1h"}"# }.joined(separator: ",")
+    _ = try await visit.daemon.request("POST", "/v1/jobs", body: #"{"jobs": [\#(jobs)]}"#)
+    try await browser.wait(for: "document.querySelectorAll('tbody tr').length === 50")
+    if isSelected {
+      try await browser.click("input[aria-label='Select later-50']")
+      try await browser.wait(for: "document.querySelector('.command-bar')")
+    }
+    // The first that is in sight where the page ends.
+    try await browser.run(
+      """
+      scrollTo(0, document.documentElement.scrollHeight)
+      const links = [...document.querySelectorAll('tbody a.mono')]
+      links.find(one => one.getBoundingClientRect().top > 200).focus()
+      window.start = scrollY
+      """)
+    for _ in 0..<15 {
+      try await browser.type(Browser.Key.tab, holding: Browser.Key.shift)
+      let hidden = try await browser.run(
+        """
+        const one = document.activeElement
+        const {top, bottom} = one.getBoundingClientRect()
+        const bars = [...document.querySelectorAll('.top, .command-bar')].map(bar => bar.getBoundingClientRect().bottom)
+        return one.closest('tbody') && top >= Math.max(...bars) && bottom <= innerHeight ? ''
+          : `${one.outerHTML} from ${top} to ${bottom}, below bars down to ${bars}`
+        """)
+      #expect(hidden == "")
+    }
+    #expect(try await browser.run("return scrollY < start").bool == true, "the page had to scroll")
+    try await visit.end()
+  }
+
   @Test("A token is asked for over TCP and kept in memory only; whoever may only read sees no buttons")
   func tokens() async throws {
     try root.configure(Self.configuration + "[Status]\nListen=127.0.0.1:0\n")

@@ -208,7 +208,8 @@ private final class TestHost: Sendable {
         case .end(let reason): board.note { $0.ends[name] = reason }
         case .notAdmitted(_, let reason), .notPlaced(_, let reason): board.note { $0.refusals.append(reason) }
         case .notRemoved(let reason): board.note { $0.refusals.append(reason) }
-        case .stopped, .admitted, .recorded, .beaten, .missed, .hinted, .leads, .ended, .removed: break
+        case .stopped, .admitted, .recorded, .beaten, .missed, .hinted, .leaseIsDoubtful, .leads, .ended, .removed:
+          break
         }
       })
     self.name = name

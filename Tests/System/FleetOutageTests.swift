@@ -1,5 +1,6 @@
 import DaemonTesting
 import Foundation
+import Glibc
 import JSONText
 import PostgresTesting
 import SystemSupport
@@ -82,6 +83,38 @@ extension SystemTests {
       #expect(try TestDatabase.run("SELECT count(*) FROM bobbin.\"Reading\"", url) == "2")
       #expect(try root.failedFiles.isEmpty)
       #expect(try await daemon.get("/v1/status")["state"]?.string == "running")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    @Test("ends an exclusive program before another host may begin its job, and runs that again; others go on")
+    func exclusive() async throws {
+      let folder = root.paths.payload
+      try root.declare(
+        "sole",
+        #"""
+        trap '' TERM
+        echo $$ >"\#(folder)/process-$BOBBIN_ATTEMPT"
+        while [ ! -e "\#(folder)/go" ]; do sleep 0.05; done
+        echo '{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}'
+        """#, "Exclusive=yes")
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "sole", "id": "s"}"#)
+      _ = try await daemon.request("POST", "/v1/jobs", body: Self.patient("p"))
+      try await daemon.wait { daemon in
+        let marks = try DaemonRoot.entries(daemon.root.paths.payload)
+        return marks.contains("begun-p") && marks.contains("process-1")
+      }
+      let text = try String(contentsOfFile: folder + "/process-1", encoding: .utf8)
+      let process = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+      try servers.kill(0)
+      try await daemon.waitForLog("was interrupted, since the fleet's database does not answer")
+      #expect(kill(process, 0) == -1 && errno == ESRCH)
+      try servers.start(0)
+      try await daemon.wait { try DaemonRoot.entries($0.root.paths.payload).contains("process-2") }
+      try root.payload("go", "")
+      try await daemon.wait { _ in try count("state = 'completed'") == "2" }
+      #expect(try count("type = 'sole' AND attempt = 2") == "1" && count("type = 'patient' AND attempt = 1") == "1")
+      #expect(try TestDatabase.run("SELECT count(*) FROM bobbin.\"Reading\"", url) == "2")
       #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
     }
 

@@ -39,7 +39,8 @@ extension HandlerDefinition: FileDefinition {
     DefinitionKey(
       "TimeoutSec", optional: \.timeout, format: .duration(in: .milliseconds(1) ... .seconds(30 * 86_400)),
       noLimit: "infinity"),
-    DefinitionKey("KillGraceSec", \.killGrace, format: .duration(in: .zero ... .seconds(3600))),
+    DefinitionKey("KillGraceSec", optional: \.givenKillGrace, format: .duration(in: .zero ... .seconds(3600))),
+    DefinitionKey("Exclusive", \.isExclusive, format: .boolean),
     DefinitionKey("MaxAttempts", optional: \.maxAttempts, format: .integer(in: 1...1000)),
     DefinitionKey("Concurrency", optional: \.concurrency, format: .integer(in: 1...1024)),
 
@@ -60,8 +61,8 @@ extension HandlerDefinition: FileDefinition {
 
   /// The keys of a program that the daemon starts, in their order; a service's unit has its own for them.
   static let processKeys = [
-    "WorkingDirectory", "Environment", "PassEnvironment", "UMask", "User", "Nice", "KillGraceSec", "MemoryMax",
-    "CPUTimeMax", "FileSizeMax", "OpenFilesMax",
+    "WorkingDirectory", "Environment", "PassEnvironment", "UMask", "User", "Nice", "KillGraceSec", "Exclusive",
+    "MemoryMax", "CPUTimeMax", "FileSizeMax", "OpenFilesMax",
   ]
 
   private static let addArgument: @Sendable (String, inout [HandlerArgument]) -> String? = { word, arguments in

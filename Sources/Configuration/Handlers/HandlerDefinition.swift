@@ -27,8 +27,10 @@ package struct HandlerDefinition: Sendable, Equatable {
 
   /// The time limit of an attempt whose job sets none; nil for no limit.
   package internal(set) var timeout: Duration? = .seconds(3600)
-  /// The time between SIGTERM and SIGKILL.
-  package internal(set) var killGrace = Duration.seconds(10)
+  /// The time between SIGTERM and SIGKILL; nil for the default.
+  var givenKillGrace: Duration?
+  /// True if a program must not run on two hosts of a fleet at a time.
+  package internal(set) var isExclusive = false
   /// The most attempts of a job; nil for the value in `[Jobs]`.
   package internal(set) var maxAttempts: Int?
   /// The most jobs of this type that run at a time; nil for any number.
@@ -55,6 +57,12 @@ package struct HandlerDefinition: Sendable, Equatable {
   /// Arguments that a job may have.
   package internal(set) var optionalArguments: [HandlerArgument] = []
 
+  /// The time between SIGTERM and SIGKILL.
+  package var killGrace: Duration { givenKillGrace ?? (isExclusive ? Self.exclusiveKillGrace : .seconds(10)) }
+
+  /// The longest time in which an exclusive program can be ended before another host may begin its job.
+  private static let exclusiveKillGrace = Duration.milliseconds(500)
+
   /// True if any arguments are declared, so that others are refused.
   package var declaresArguments: Bool { !requiredArguments.isEmpty || !optionalArguments.isEmpty }
 
@@ -73,7 +81,8 @@ extension HandlerDefinition {
     folder: String, builtInTypes: Set<String> = []
   ) throws(ConfigurationError) -> [HandlerDefinition] {
     try definitions(in: folder) { definition, others in
-      definition.misplacedKeys() + (definition.clash(with: others, builtInTypes).map { [$0] } ?? [])
+      definition.misplacedKeys() + definition.slowEnd()
+        + (definition.clash(with: others, builtInTypes).map { [$0] } ?? [])
     }
   }
 
@@ -86,6 +95,15 @@ extension HandlerDefinition {
     return Self.processKeys.filter { assignments[$0] != nil }.map { key in
       problem(key, "is for a program that ExecStart starts; with Connect the unit of the service says it")
     }
+  }
+
+  private func slowEnd() -> [ConfigurationProblem] {
+    if !isExclusive || killGrace <= Self.exclusiveKillGrace { return [] }
+    return [
+      problem(
+        "KillGraceSec",
+        "is more than 500ms, in which an exclusive program has to end before another host may begin its job")
+    ]
   }
 
   private func clash(with others: [HandlerDefinition], _ builtInTypes: Set<String>) -> ConfigurationProblem? {

@@ -42,6 +42,8 @@ enum DaemonEvent: Sendable {
   case database(isAway: Bool)
   /// The membership: jobs of this spool may have ended on other hosts.
   case outcomesKnown
+  /// The membership: the database has not answered for so long that other hosts may begin what runs here.
+  case leaseIsDoubtful
   /// The membership: this host leads, and has loaded the ledger.
   case leads
   /// The membership, while this host leads: so many jobs of the fleet have ended, in these states.

@@ -77,9 +77,16 @@ struct JobEngine: Sendable {
     }
   }
 
+  /// Tells exclusive attempts to end, since other hosts may begin their jobs soon.
+  func stopExclusive() {
+    for job in scheduler.allRunning where job.attempt?.handler.settings.isExclusive == true {
+      _ = stop(job.objectID, .doubtfulLease)
+    }
+  }
+
   /// Ends an attempt of which nothing is written: its job is run again, or held until an operator has seen to it.
   func endUnrecorded(_ job: RunningJob, _ event: JobEvent) {
-    if let attempt = job.attempt, event == .interrupted { jobLog.noteInterruption(of: attempt, at: date) }
+    if let attempt = job.attempt, event == .interrupted { jobLog.noteInterruption(of: attempt, by: job.stop, at: date) }
     _ = scheduler.end(job, event)
     if let run = job.run { membership?.end(run, event) }
   }

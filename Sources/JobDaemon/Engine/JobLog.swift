@@ -47,16 +47,21 @@ final class JobLog: Sendable {
 
   /// Tells of an attempt that was cut short, of which nothing is recorded.
   ///
-  /// - Parameter isAbandoned: true if its handler has not even ended.
-  func noteInterruption(of attempt: CurrentAttempt, at now: Date, isAbandoned: Bool = false) {
+  /// - Parameters:
+  ///   - stop: the reason, if it is not the daemon's end.
+  ///   - isAbandoned: true if its handler has not even ended.
+  func noteInterruption(
+    of attempt: CurrentAttempt, by stop: RunningJob.Stop? = nil, at now: Date, isAbandoned: Bool = false
+  ) {
     let ended = attempt.ended(at: now)
+    let cause = stop == .doubtfulLease ? ", since \(RunningJob.Stop.doubtfulLease)," : " by the daemon's end"
     note(.interrupted, of: attempt) {
       let took = TimeSpan.words(seconds: ended.seconds)
       let note = isAbandoned ? "its handler ignored that" : nil
       return JobLine(
         .interrupted, of: attempt.execution.jobID, type: attempt.specification.type,
         words:
-          ": attempt \(ended.number) of \(ended.limit) was interrupted by the daemon's end after \(took); it runs again",
+          ": attempt \(ended.number) of \(ended.limit) was interrupted\(cause) after \(took); it runs again",
         note: note, attempt: ended)
     }
   }

@@ -46,6 +46,7 @@ final class Membership: Sendable {
   private let admission = AdmissionWait()
   let meter = FleetMeter()
   let types: OfferedTypes
+  let standbys: StandbyWait
 
   /// - Parameters:
   ///   - database: the database that the hosts share.
@@ -57,6 +58,7 @@ final class Membership: Sendable {
     self.events = events
     self.log = log
     types = OfferedTypes(log: log)
+    standbys = StandbyWait(log: log)
   }
 
   /// The number with which this host has joined; nil before.
@@ -157,7 +159,8 @@ final class Membership: Sendable {
       admission.end(.refused(RefusedByServer(description: reason)), of: jobs)
     case .notPlaced(let ticket, let reason):
       answers.refuse(ticket, because: RefusedByServer(description: reason))
-    case .beaten(let beat):
+    case .beaten(let beat, let sent):
+      standbys.note(beat, sentAt: sent)
       let wasAway = meter.note(beat, ofLead: leads)
       if wasAway {
         log.notice("the database of the fleet is back")
@@ -174,6 +177,7 @@ final class Membership: Sendable {
         admission.setAway(true)
         events.send(.database(isAway: true))
       }
+    case .leaseIsDoubtful: events.send(.leaseIsDoubtful)
     case .leads:
       state.withLock { $0.leads = true }
       events.send(.leads)

@@ -40,6 +40,9 @@ final class Admission: Sendable {
     try handlers.parse(file.data, at: now, policy.configuration.value.jobs.unknownTypes)
   }
 
+  /// Waits until standbys of a fleet's database have what was admitted; false if the daemon stops before.
+  func waitUntilFollowed() async -> Bool { await fleet?.waitUntilFollowed() ?? true }
+
   /// Inserts the jobs of files together, in one save; the caller schedules them, and replaces those that files replace.
   ///
   /// Otherwise a job whose ID is known is not run again, whether it is final or not.

@@ -51,6 +51,9 @@ final class FleetAdmission: Sendable {
   /// The spool of this host.
   var spool: String { membership.spool }
 
+  /// Waits until standbys of the database have what was admitted; false if the daemon stops before.
+  func waitUntilFollowed() async -> Bool { await membership.standbys.waitUntilFollowed() }
+
   /// Writes the jobs of files to the ledger, and enters them into this host's schedule.
   ///
   /// - Parameter files: the files, each with its jobs.

@@ -83,8 +83,7 @@ final class LineFileAdmission: Sendable {
     self.flusher = flusher
     self.refuser = refuser
     self.log = log
-    self.events = events
-    self.queue = queue
+    (self.events, self.queue) = (events, queue)
     lineLimit = Mutex(configuration.maxJobFileSize)
   }
 
@@ -280,8 +279,7 @@ final class LineFileAdmission: Sendable {
       ?? LiveFile(name: file.name, jobCount: 0, isOfEarlierRun: order.isTakenUp, isBeingAdmitted: true)
     var admitted = AdmittedLines(keepsAll: order.client?.needsAll == true)
     var part = LinePart()
-    var number = 0
-    var unflushed = 0
+    var (number, unflushed, isOnePart) = (0, 0, true)
     while let line = try lines.next() {
       number += 1
       guard case .text(let text) = line else { continue }
@@ -295,7 +293,7 @@ final class LineFileAdmission: Sendable {
         admitted.isLive = true
       }
       if !part.isFull { continue }
-      unflushed += part.jobs.count
+      (unflushed, isOnePart) = (unflushed + part.jobs.count, false)
       try await admit(&part, of: file, live: live, order: order, wasAdmitted: wasAdmitted, into: &admitted)
       if unflushed < Self.flushedJobs { continue }
       try await waitUntilDurable()
@@ -303,6 +301,8 @@ final class LineFileAdmission: Sendable {
     }
     try await admit(&part, of: file, live: live, order: order, wasAdmitted: wasAdmitted, into: &admitted)
     try await waitUntilDurable()
+    // A failover may take back some of several parts, which the copy has the next start find out.
+    if !isOnePart, await !admission.waitUntilFollowed() { throw Stopped() }
     if !wasAdmitted { try spool.removeCopy() }
     scheduler.start(whole: file.name)
     if admitted.isLive || order.live != nil {

@@ -143,13 +143,15 @@ struct AttemptState {
     case timedOut(Duration)
     /// The daemon ends.
     case shutdown
+    /// The fleet's database has not answered for so long that another host may begin the job, which is exclusive.
+    case doubtfulLease
 
     /// An operator's command outweighs the clock and the daemon's end.
     fileprivate var weight: Int {
       switch self {
       case .cancelled: 3
       case .held, .replaced: 2
-      case .timedOut, .shutdown: 1
+      case .timedOut, .shutdown, .doubtfulLease: 1
       }
     }
 
@@ -160,6 +162,7 @@ struct AttemptState {
       case .replaced: "it is replaced by another submission of its ID"
       case .timedOut(let limit): "it took longer than \(TimeSpan.text(of: limit))"
       case .shutdown: "the daemon is stopping"
+      case .doubtfulLease: "the fleet's database does not answer, so that another host may begin the job"
       }
     }
   }
@@ -248,7 +251,7 @@ extension AttemptState.Stop {
     switch self {
     case .cancelled: .cancelled
     case .held, .replaced: .held
-    case .timedOut, .shutdown: nil
+    case .timedOut, .shutdown, .doubtfulLease: nil
     }
   }
 }

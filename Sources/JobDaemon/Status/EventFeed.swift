@@ -248,7 +248,7 @@ final class EventFeed: Sendable {
     var events = seen.removals(of: deleted)
     let isUnknown = events.count < deleted.count
     let moved = seen.noteProgress(of: running)
-    let (jobs, isCut) = read(changed.subtracting(deleted), moved, following: Set(filters), &seen)
+    let (jobs, isCut) = read(changed.subtracting(deleted), moved: moved, following: Set(filters), &seen)
     events += jobs
     if hasMissed || isCut || isUnknown { seen.owesReset = true }
     let delay = seen.dropReset(every: max(Self.resetInterval, Self.sharedResetInterval * readerCount))
@@ -283,7 +283,7 @@ final class EventFeed: Sendable {
   ///
   /// - Returns: their events, and whether some were left out.
   private func read(
-    _ changed: Set<ManagedObjectID>, _ moved: [ManagedObjectID], following names: Set<String>, _ seen: inout Seen
+    _ changed: Set<ManagedObjectID>, moved: [ManagedObjectID], following names: Set<String>, _ seen: inout Seen
   ) -> (events: [StatusEvent], isCut: Bool) {
     if changed.isEmpty && moved.isEmpty { return ([], false) }
     let known = seen.followed.filter { names.contains($0.key) }

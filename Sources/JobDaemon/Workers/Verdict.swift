@@ -47,7 +47,7 @@ enum Verdict: Sendable {
   /// Judges an attempt whose handler threw an error.
   init(_ error: any Error, _ circumstances: Circumstances) {
     switch circumstances.stop {
-    case .shutdown: self = .interrupt
+    case .shutdown, .doubtfulLease: self = .interrupt
     case .held: self = .hold(nil)
     case .replaced: self = .giveWay
     case .cancelled(let reason): self = .cancel(reason)

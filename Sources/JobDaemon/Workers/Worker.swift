@@ -68,6 +68,9 @@ actor Worker {
       // The daemon ends, and the attempt has not begun.
       job.stop(.shutdown)
     }
+    if attempt.handler.settings.isExclusive, engine.membership?.mayBegin(at: .now()) == false {
+      job.stop(.doubtfulLease)
+    }
     // While a disk was full, the job may have been cancelled.
     if job.stop != nil { return false }
     // Its timeout counts from here, so that no attempt is lost to a full disk.

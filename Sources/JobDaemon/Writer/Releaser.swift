@@ -20,12 +20,16 @@ final class Releaser: Sendable {
   private let refuser: Refuser
   private let events: DaemonEvents
   private let counts: Mutex<[JobState: Int]>
+  private let standbys: StandbyWait?
 
-  /// - Parameter counts: the jobs that became durable before, since the start of the process.
+  /// - Parameters:
+  ///   - standbys: what releases wait for behind that; nil without a fleet.
+  ///   - counts: the jobs that became durable before, since the start of the process.
   init(
-    spool: Spool, refuser: Refuser, scheduler: Scheduler, waiters: ReleaseWaiters, events: DaemonEvents,
-    log: DaemonLog, counts: [JobState: Int] = [:]
+    spool: Spool, refuser: Refuser, scheduler: Scheduler, waiters: ReleaseWaiters, standbys: StandbyWait? = nil,
+    events: DaemonEvents, log: DaemonLog, counts: [JobState: Int] = [:]
   ) {
+    self.standbys = standbys
     self.counts = Mutex(counts)
     self.spool = spool
     self.scheduler = scheduler
@@ -47,7 +51,7 @@ final class Releaser: Sendable {
     if !admitted.jobs.isEmpty || !admitted.finished.isEmpty || !admitted.replacements.isEmpty { return }
     // A client that sends a repetition over the socket expects nothing in failed/, and may send many.
     if admitted.duplicatesOfLive.isEmpty || Submitter.isSent(admitted.file.name) {
-      queue.async { self.remove(admitted.file.name, admitted.earlierFailures) }
+      whenSafe { self.remove(admitted.file.name, admitted.earlierFailures) }
       return
     }
     // A file of nothing but repeated jobs is released or refused with the last of them.
@@ -82,8 +86,8 @@ final class Releaser: Sendable {
 
   /// Releases durable jobs.
   func release(_ jobs: [FinishedJob]) {
-    queue.async {
-      self.counts.withLock { counts in for job in jobs { counts[job.state, default: 0] += 1 } }
+    counts.withLock { counts in for job in jobs { counts[job.state, default: 0] += 1 } }
+    whenSafe {
       self.removeFiles(of: jobs)
       self.scheduler.change { schedule, now in for job in jobs { schedule.remove(job.objectID, at: now) } }
       self.waiters.release(jobs.lazy.map(\.objectID))
@@ -92,7 +96,13 @@ final class Releaser: Sendable {
   }
 
   /// Releases a file with whose last job it is over, as another file has replaced that.
-  func releaseFile(of job: FinishedJob) { queue.async { self.removeFileIfLast(job) } }
+  func releaseFile(of job: FinishedJob) { whenSafe { self.removeFileIfLast(job) } }
+
+  /// Calls a body, on the queue, when nothing takes back any more what is durable by now.
+  private func whenSafe(_ body: @escaping @Sendable () -> Void) {
+    guard let standbys else { return queue.async(execute: body) }
+    standbys.whenFollowed { [queue] in queue.async(execute: body) }
+  }
 
   /// Unlinks the files whose jobs are all durable now.
   private func removeFiles(of jobs: [FinishedJob]) {
@@ -115,7 +125,7 @@ final class Releaser: Sendable {
 
   /// Notes that all jobs of a file were admitted, part by part; they may all be durable by now.
   func endAdmission(of file: LiveFile) {
-    queue.async { if let failures = file.endAdmission() { self.remove(file, failures) } }
+    whenSafe { if let failures = file.endAdmission() { self.remove(file, failures) } }
   }
 
   private func remove(_ file: LiveFile, _ failures: [String]) {

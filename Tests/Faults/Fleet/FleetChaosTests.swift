@@ -79,6 +79,34 @@ struct FleetChaosTests {
     if FaultPlan.isWhole { #expect(slow.isEmpty, "takeovers after \(slow) s") }
   }
 
+  @Test("A failover that takes back seconds of answers loses no job that was accepted, and has none done twice")
+  func setBack() async throws {
+    let trial = try await FleetTrial(hosts: ["a", "b"], isSynchronous: false)
+    let count = FaultPlan.count("FAILOVERS", short: 2, whole: 60)
+    var figures = FaultFigures("failovers that lose answers")
+    for number in 0..<count {
+      try await trial.drop(files: await trial.number(in: 2...8))
+      try await Task.sleep(for: .milliseconds(await trial.number(in: 0...500)))
+      do {
+        if try await trial.hasWork { figures.struck += 1 }
+        try await trial.failOverLosingAnswers(isHostDown: number % 3 == 1)
+        try await trial.settle()
+      } catch {
+        let state = await trial.state()
+        Issue.record("the failover \(number) of seed \(FaultPlan.seed): \(error)\n\(state)")
+        return
+      }
+      figures.faults += 1
+      if await trial.problems.contains(where: { $0.kind != .other }) { break }
+    }
+    try await trial.stop()
+    let problems = await trial.problems
+    figures.count(problems)
+    figures.jobs = await trial.jobCount
+    figures.tell("every third with a host down meanwhile")
+    #expect(problems.isEmpty, "seed \(FaultPlan.seed): \(problems.map(\.description).joined(separator: "\n"))")
+  }
+
   private func strike(_ fault: Fault, _ trial: FleetTrial) async throws {
     switch fault {
     case .killHost, .killLead:

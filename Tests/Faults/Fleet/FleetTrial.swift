@@ -43,9 +43,14 @@ actor FleetTrial {
   /// True if a spool has files.
   var hasWork: Bool { get throws { try hosts.contains { try !$0.root.isSpoolEmpty } } }
 
-  init(hosts names: [String]) async throws {
+  /// - Parameter isSynchronous: true to have commits wait for the standby.
+  init(hosts names: [String], isSynchronous: Bool = true) async throws {
     servers = try ReplicatedCluster()
     try TestDatabase.run("CREATE DATABASE \(Self.database)", servers.url(of: "postgres"))
+    if !isSynchronous {
+      try TestDatabase.run(
+        "ALTER DATABASE \(Self.database) SET synchronous_commit = local", servers.url(of: "postgres"))
+    }
     for name in names { hosts.append(try await makeHost(name)) }
     for index in hosts.indices { try await start(index) }
     try watch()
@@ -287,6 +292,30 @@ actor FleetTrial {
       try servers.promote(primary)
       try servers.rebuild(old)
     }
+  }
+
+  /// Has the standby, which does not know what the fleet has done for up to two seconds, take the place of the primary; the
+  /// hosts notice it.
+  ///
+  /// - Parameter isHostDown: true to have one of them down meanwhile.
+  func failOverLosingAnswers(isHostDown: Bool) async throws {
+    let (servers, old) = (servers, primary)
+    primary = 1 - old
+    try await onThread { [primary] in try servers.kill(primary) }
+    try drop(files: number(in: 4...12))
+    // The moment is the fault.
+    try await Task.sleep(for: .milliseconds(number(in: 0...2_000)))
+    if isHostDown { try await daemon(anyHost()).kill() }
+    let running = try hosts.indices.filter { try hosts[$0].daemon?.end == nil }
+    try await onThread { [primary] in
+      try servers.kill(old)
+      try servers.start(primary)
+      try servers.promote(primary)
+      // What goes between takes connections to a dead server, at which the client would stop.
+      try servers.rebuild(old)
+    }
+    for index in running { try await expectFenced(index) }
+    for index in hosts.indices { try await start(index) }
   }
 
   func setClock(_ index: Int, ahead seconds: Int64) throws { try hosts[index].clock.set(ahead: seconds) }

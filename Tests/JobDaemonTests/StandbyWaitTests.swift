@@ -1,0 +1,102 @@
+import Fleet
+import JobSchedule
+import Synchronization
+import SystemSupport
+import Testing
+
+@testable import JobDaemon
+
+@Suite("The wait for a standby")
+struct StandbyWaitTests {
+  private let wait = StandbyWait(log: DaemonLog(journal: Journal(identifier: "test"), level: .error))
+  private let calls = Calls()
+
+  private final class Calls: Sendable {
+    private let names = Mutex<[String]>([])
+
+    func add(_ name: String) { names.withLock { $0.append(name) } }
+
+    /// Those since the last time.
+    func take() -> [String] {
+      names.withLock { names in
+        defer { names = [] }
+        return names
+      }
+    }
+  }
+
+  private func call(_ name: String) { wait.whenFollowed { [calls] in calls.add(name) } }
+
+  /// A beat, which was sent now or earlier; without a place, nothing follows.
+  private func beat(
+    _ position: Int64, _ other: Int64?, isFollowed: Bool = true, isHidden: Bool = false, isReplicated: Bool = false,
+    early: Int64 = -1
+  ) {
+    var beat = Beat(
+      time: 0, server: LedgerServer(timeline: 1, isReplicated: isReplicated), term: 1, lead: 1, leadSilence: 0,
+      silences: [],
+      runCount: 0, hasNews: false)
+    (beat.log.position, beat.log.followedTo) = (position, other)
+    (beat.log.isFollowed, beat.log.isHidden) = (isFollowed, isHidden)
+    wait.note(beat, sentAt: Moment.now().steady - early)
+  }
+
+  @Test(
+    "Nothing is waited for without a standby, nor where commits wait for it, nor where nobody may see how far it is")
+  func unneeded() {
+    call("before the first beat")
+    #expect(calls.take() == [])
+    beat(10, nil, isFollowed: false)
+    #expect(calls.take() == ["before the first beat"] && !wait.isNeeded)
+    call("alone")
+    beat(10, 5)
+    call("followed")
+    #expect(calls.take() == ["alone"])
+    beat(20, 5, isReplicated: true)
+    #expect(calls.take() == ["followed"])
+    beat(20, nil, isHidden: true)
+    call("hidden")
+    #expect(calls.take() == ["hidden"])
+  }
+
+  @Test("A call waits for the place that a beat tells which was sent behind it, in order")
+  func order() {
+    beat(10, 10)
+    call("1")
+    // Of this beat the answer may be older than what it waits for.
+    beat(10, 10, early: 1_000)
+    #expect(calls.take() == [])
+    beat(20, 10)
+    call("2")
+    beat(30, 19)
+    #expect(calls.take() == [])
+    beat(40, 20)
+    #expect(calls.take() == ["1"])
+    beat(50, 40)
+    #expect(calls.take() == ["2"])
+  }
+
+  @Test("A standby that is away or behind is waited for as long as a minute of beats takes")
+  func limit() {
+    beat(10, 10)
+    call("away")
+    for _ in 1..<StandbyWait.limit { beat(20, nil, isFollowed: false) }
+    #expect(calls.take() == [] && wait.isNeeded)
+    beat(20, 15)
+    #expect(calls.take() == ["away"])
+    call("again")
+    for _ in 0..<3 { beat(30, 30) }
+    #expect(calls.take() == ["again"])
+  }
+
+  @Test("Whatever waits at the end is left to the next start")
+  func stop() {
+    beat(10, 5)
+    call("late")
+    wait.stop()
+    call("later")
+    beat(20, 30)
+    beat(20, 30)
+    #expect(calls.take() == [])
+  }
+}
