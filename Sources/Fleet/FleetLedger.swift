@@ -251,9 +251,9 @@ package struct LedgerLog: Sendable, Equatable {
   package var position: Int64 = 0
   /// The place up to which all standbys have it on disk; nil if none tells one.
   package var followedTo: Int64?
-  /// True if a standby follows, synchronous or not.
-  package var isFollowed = false
-  /// True if this role may not see how far standbys are.
+  /// The number of standbys that follow, synchronous or not; of all that receive the log where they are hidden.
+  package var standbyCount = 0
+  /// True if this role may not see which standbys there are.
   package var isHidden = false
 
   package init() {}

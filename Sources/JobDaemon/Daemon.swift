@@ -328,8 +328,8 @@ package final class Daemon: Sendable {
     notices.flush()
     jobLog.flush()
     samples.stop()
+    await membership?.standbys.end()
     releaser.drain()
-    membership?.standbys.stop()
     hotFolders.finish()
     // What waits for a disk that is full, or a database that is away, would wait for ever.
     flusher.endWaiting()

@@ -109,11 +109,15 @@ enum LedgerStatements {
     AND current_setting('synchronous_commit') NOT IN ('off', 'local')
     """
 
-  /// The end of the server's log, the place up to which all standbys have it, their number, and whether that place is hidden.
+  /// The end of the server's log, the place up to which all standbys have it, their number, and whether these are hidden.
+  ///
+  /// What only receives the log, as backups do, replays nothing; a logical subscriber is nobody to fail over to.
   private static let log = Request(
     """
-    SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, (min(flush_lsn) - '0/0'::pg_lsn)::bigint, count(*), \
-    NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM pg_stat_get_wal_senders()
+    SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, (min(s.flush_lsn) - '0/0'::pg_lsn)::bigint, count(s.pid), \
+    r.isHidden FROM (SELECT NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS isHidden) AS r \
+    LEFT JOIN pg_stat_get_wal_senders() AS s ON r.isHidden OR s.replay_lsn IS NOT NULL AND NOT EXISTS \
+    (SELECT 1 FROM pg_replication_slots AS l WHERE l.active_pid = s.pid AND l.slot_type = 'logical') GROUP BY r.isHidden
     """)
 
   /// Reads which server this is.

@@ -239,7 +239,7 @@ struct LedgerTransaction {
     var log = LedgerLog()
     log.position = read.integer(0, 0)
     log.followedTo = read.isNull(0, 1) ? nil : read.integer(0, 1)
-    (log.isFollowed, log.isHidden) = (read.integer(0, 2) > 0, read.integer(0, 3) == 1)
+    (log.standbyCount, log.isHidden) = (Int(read.integer(0, 2)), read.integer(0, 3) == 1)
     return log
   }
 

@@ -45,6 +45,8 @@ actor ProgramRun {
     }
     try Task.checkCancellation()
     let document = try await JobDocument(execution, cursor: cursor.text)
+    // Reading may have taken so long that another host has the job.
+    try Task.checkCancellation()
     let peer: any ProgramPeer =
       if let socket = launch.definition.socket {
         try ServiceConnection(socket, document, log: log)

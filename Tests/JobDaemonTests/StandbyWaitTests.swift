@@ -29,7 +29,7 @@ struct StandbyWaitTests {
 
   /// A beat, which was sent now or earlier; without a place, nothing follows.
   private func beat(
-    _ position: Int64, _ other: Int64?, isFollowed: Bool = true, isHidden: Bool = false, isReplicated: Bool = false,
+    _ position: Int64, _ other: Int64?, standbys: Int = 1, isHidden: Bool = false, isReplicated: Bool = false,
     early: Int64 = -1
   ) {
     var beat = Beat(
@@ -37,7 +37,7 @@ struct StandbyWaitTests {
       silences: [],
       runCount: 0, hasNews: false)
     (beat.log.position, beat.log.followedTo) = (position, other)
-    (beat.log.isFollowed, beat.log.isHidden) = (isFollowed, isHidden)
+    (beat.log.standbyCount, beat.log.isHidden) = (standbys, isHidden)
     wait.note(beat, sentAt: Moment.now().steady - early)
   }
 
@@ -46,7 +46,7 @@ struct StandbyWaitTests {
   func unneeded() {
     call("before the first beat")
     #expect(calls.take() == [])
-    beat(10, nil, isFollowed: false)
+    beat(10, nil, standbys: 0)
     #expect(calls.take() == ["before the first beat"] && !wait.isNeeded)
     call("alone")
     beat(10, 5)
@@ -76,27 +76,38 @@ struct StandbyWaitTests {
     #expect(calls.take() == ["2"])
   }
 
-  @Test("A standby that is away or behind is waited for as long as a minute of beats takes")
-  func limit() {
-    beat(10, 10)
+  @Test(
+    "A standby that is away is waited for as long as a minute of beats takes, and then for nothing until all have caught up",
+    arguments: [0, 1])
+  func limit(others: Int) {
+    beat(10, 10, standbys: others + 1)
     call("away")
-    for _ in 1..<StandbyWait.limit { beat(20, nil, isFollowed: false) }
+    for _ in 1..<StandbyWait.limit { beat(20, 20, standbys: others) }
     #expect(calls.take() == [] && wait.isNeeded)
-    beat(20, 15)
+    beat(20, 20, standbys: others)
     #expect(calls.take() == ["away"])
+    // It is back, and behind.
+    beat(30, 15, standbys: others + 1)
+    call("meanwhile")
+    #expect(calls.take() == ["meanwhile"])
+    beat(40, 30, standbys: others + 1)
     call("again")
-    for _ in 0..<3 { beat(30, 30) }
+    #expect(calls.take() == [])
+    for _ in 0..<2 { beat(50, 50, standbys: others + 1) }
     #expect(calls.take() == ["again"])
   }
 
   @Test("Whatever waits at the end is left to the next start")
-  func stop() {
+  func stop() async {
     beat(10, 5)
     call("late")
+    async let isFollowed = wait.waitUntilFollowed()
     wait.stop()
     call("later")
     beat(20, 30)
     beat(20, 30)
     #expect(calls.take() == [])
+    #expect(await !isFollowed)
+    await wait.end()
   }
 }

@@ -1,15 +1,20 @@
+import Dispatch
 import Fleet
 import JobSchedule
 import Synchronization
+import SystemSupport
 
 /// The wait until the standbys of a fleet's database have what it has answered, where its commits do not wait for them.
 ///
-/// A failover could take back the outcome of jobs whose files are gone, and who waited for them was told. So a file stays in `cur/` until the next beat has told how
-/// far the server's log is, and a later one that all standbys have as much on disk. A standby that is away, or further behind, is
-/// waited for a minute in which the database answers. Documentation/Design/0088 tells more.
+/// A failover could take back the outcome of jobs whose files are gone, and who waited for them was told. So a file stays in
+/// `cur/` until the next beat has told how far the server's log is, and a later one that all standbys have as much on disk. A
+/// standby that is away, or further behind, is waited for a minute in which the database answers. Documentation/Design/0088 tells
+/// more.
 final class StandbyWait: Sendable {
   /// The answered beats for which a standby is waited for: a minute.
   static let limit = 86
+  /// The time for which the end of the daemon waits: a beat or two.
+  private static let patience = Duration.seconds(4)
 
   private struct Waiting {
     let since: Int64
@@ -23,16 +28,19 @@ final class StandbyWait: Sendable {
   private struct State {
     /// True until a beat has told that nothing has to be waited for.
     var isNeeded = true
-    /// True once a standby has followed.
-    var isFollowed = false
+    /// The number of standbys that are waited for: one that is away as well.
+    var standbyCount = 0
+    /// True while nothing waits as a standby was waited for in vain: until all have what the beat before told of.
+    var hasGivenUp = false
+    var lastPosition: Int64 = 0
     /// In the order in which they came, which is that of their places.
     var waiting: [Waiting] = []
     var isStopped = false
-    /// The trouble that the log was told of last.
-    var told: Trouble?
+    /// True once the log was told that standbys are hidden.
+    var isHiddenTold = false
   }
 
-  private enum Trouble: Equatable { case hidden, behind }
+  private enum Trouble { case hidden, behind }
 
   private let log: DaemonLog
   private let state = Mutex(State())
@@ -61,7 +69,17 @@ final class StandbyWait: Sendable {
     if let outcome { call(outcome) }
   }
 
-  /// Forgets those that wait: what they were to do is done by the next start.
+  /// Waits for some seconds until all that wait now are called, and calls nobody any more; what they were to do is done by the
+  /// next start.
+  func end() async {
+    let timer = OneShotTimer(queue: DispatchQueue(label: "standby"))
+    timer.arm(after: Self.patience) { [weak self] in self?.stop() }
+    _ = await waitUntilFollowed()
+    timer.cancel()
+    stop()
+  }
+
+  /// Calls nobody any more.
   func stop() {
     let waiting = state.withLock { state in
       state.isStopped = true
@@ -76,44 +94,49 @@ final class StandbyWait: Sendable {
   /// - Parameter sent: the time at which it was sent, on the steady clock.
   func note(_ beat: Beat, sentAt sent: Int64) {
     let (calls, trouble) = state.withLock { state -> ([Waiting], Trouble?) in
-      let log = beat.log
-      if log.isFollowed { state.isFollowed = true }
-      let isHidden = log.isFollowed && log.isHidden
-      state.isNeeded = state.isFollowed && !beat.server.isReplicated && !isHidden
-      var trouble: Trouble? = isHidden && !beat.server.isReplicated ? .hidden : nil
       for index in state.waiting.indices {
         state.waiting[index].beats += 1
         if state.waiting[index].position == nil, state.waiting[index].since < sent {
-          state.waiting[index].position = log.position
+          state.waiting[index].position = beat.log.position
         }
       }
-      let count = state.waiting.prefix { waiting in
-        if !state.isNeeded { return true }
-        if let position = waiting.position, let other = log.followedTo, other >= position { return true }
-        if waiting.beats < Self.limit { return false }
-        trouble = .behind
-        return true
-      }.count
-      // One that is gone is waited for no more until it is back.
-      if trouble == .behind, !log.isFollowed { state.isFollowed = false }
-      defer { state.waiting.removeFirst(count) }
-      // Told again when it has been over.
-      let isOver = trouble == nil && (state.told == .hidden || count > 0)
-      let news = trouble == state.told ? nil : trouble
-      if trouble != nil || isOver { state.told = trouble }
-      return (Array(state.waiting.prefix(count)), news)
+      return note(beat, in: &state)
     }
     switch trouble {
     case .hidden:
       log.warning(
-        "a standby follows the fleet's database, and this host may not see how far it is: a failover could lose finished jobs "
-          + "with their files; GRANT pg_read_all_stats to the role of [Store] Url")
+        "what follows the fleet's database may be a standby, and this host may not see how far that is: a failover could lose "
+          + "finished jobs with their files; GRANT pg_read_all_stats to the role of [Store] Url")
     case .behind:
       log.warning(
-        "the standby of the fleet's database is away, or more than a minute behind: files of finished jobs leave the spool without "
-          + "it, and a failover could lose these jobs")
+        "a standby of the fleet's database is away, or more than a minute behind: until it has caught up, files of finished jobs "
+          + "leave the spool without it, and a failover could lose these jobs")
     case nil: break
     }
     for waiting in calls { waiting.call(true) }
+  }
+
+  /// Takes those out who need not wait any longer.
+  private func note(_ beat: Beat, in state: inout State) -> ([Waiting], Trouble?) {
+    let log = beat.log
+    let isHidden = log.isHidden && log.standbyCount > 0 && !beat.server.isReplicated
+    if !log.isHidden { state.standbyCount = max(state.standbyCount, log.standbyCount) }
+    // As far as one of them is away, nobody knows how far it is.
+    let followedTo = log.standbyCount == state.standbyCount ? log.followedTo ?? 0 : 0
+    if state.hasGivenUp, followedTo >= state.lastPosition { state.hasGivenUp = false }
+    state.lastPosition = log.position
+    var trouble: Trouble?
+    if (state.waiting.first?.beats ?? 0) >= Self.limit, (state.waiting.first?.position ?? .max) > followedTo {
+      trouble = .behind
+      state.hasGivenUp = true
+      // One that is not back by then is none any more.
+      state.standbyCount = log.standbyCount
+    }
+    state.isNeeded = state.standbyCount > 0 && !beat.server.isReplicated && !isHidden && !state.hasGivenUp
+    if isHidden, !state.isHiddenTold { (state.isHiddenTold, trouble) = (true, .hidden) }
+    let isNeeded = state.isNeeded
+    let count = state.waiting.prefix { !isNeeded || ($0.position ?? .max) <= followedTo }.count
+    defer { state.waiting.removeFirst(count) }
+    return (Array(state.waiting.prefix(count)), trouble)
   }
 }

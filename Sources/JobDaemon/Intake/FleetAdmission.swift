@@ -164,7 +164,11 @@ final class FleetAdmission: Sendable {
     let areOthersOver =
       isOver
       || candidate.part.map(\.wasAdmitted)
-        ?? (candidate.isTakenUp && jobs.contains { isUnfinished($0, of: name, known) })
+        ?? (candidate.isTakenUp
+          && zip(candidate.contents.jobs, jobs).contains { given, job in
+            // No other file has the ID that is made of this one.
+            isUnfinished(job, of: name, known) || given.isNamedAfterFile && known[job.id ?? ""] != nil
+          })
     var admitted = AdmittedFile(
       file: candidate.live ?? LiveFile(name: name, jobCount: 0, isOfEarlierRun: candidate.isTakenUp),
       isTakenUp: candidate.isTakenUp, isPart: candidate.part != nil, ids: jobs.map { $0.id ?? "" })

@@ -18,32 +18,6 @@ final class LineFileAdmission: Sendable {
   /// The jobs after which what was admitted goes to disk, so that the writer does not hold them all.
   private static let flushedJobs = 2_000
 
-  /// A file to be admitted.
-  struct Order: Sendable {
-    let file: ClaimedFile
-    /// True if it lay in `cur/` already.
-    var isTakenUp = false
-    /// True if its jobs were admitted before, and all those that were to run for it are final.
-    var isOver = false
-    /// The file with its jobs that were recovered from the store.
-    var live: LiveFile?
-    /// The client that has sent it; nil for a dropped file.
-    var client: Client?
-  }
-
-  /// A client that has sent a file over the socket.
-  struct Client: Sendable {
-    /// True if it needs all jobs, since it waits for them.
-    let needsAll: Bool
-    let answer: @Sendable (Result<AdmittedLines, any Error>) -> Void
-  }
-
-  /// The daemon stops; a dropped file is gone on with at the next start.
-  struct Stopped: Error {
-    /// True if a client's file is gone on with, too: some of its jobs may be admitted already.
-    var isKept = false
-  }
-
   private struct State {
     var orders: [Order] = []
     var isWorking = false
@@ -181,6 +155,7 @@ final class LineFileAdmission: Sendable {
       if state.withLock(\.isStopped) { throw Stopped() }
       let admitted = try await admit(order)
       order.client?.answer(.success(admitted))
+      if admitted.hasCopy, await admission.waitUntilFollowed() { removeCopy(of: order.file.name) }
     } catch { end(order, error) }
     admission.reserve(nil)
     do { try spool.removeDraft() } catch {
@@ -193,6 +168,10 @@ final class LineFileAdmission: Sendable {
     }
     // The ends of a fleet's jobs waited for the files of these.
     if isLast { events.send(.outcomesKnown) }
+  }
+
+  private func removeCopy(of name: FileName) {
+    do { try spool.removeCopy() } catch { log.error("a copy of \(name) stays until the next start: \(error)") }
   }
 
   private func end(_ order: Order, _ error: any Error) {
@@ -279,7 +258,7 @@ final class LineFileAdmission: Sendable {
       ?? LiveFile(name: file.name, jobCount: 0, isOfEarlierRun: order.isTakenUp, isBeingAdmitted: true)
     var admitted = AdmittedLines(keepsAll: order.client?.needsAll == true)
     var part = LinePart()
-    var (number, unflushed, isOnePart) = (0, 0, true)
+    var (number, unflushed) = (0, 0)
     while let line = try lines.next() {
       number += 1
       guard case .text(let text) = line else { continue }
@@ -293,7 +272,7 @@ final class LineFileAdmission: Sendable {
         admitted.isLive = true
       }
       if !part.isFull { continue }
-      (unflushed, isOnePart) = (unflushed + part.jobs.count, false)
+      unflushed += part.jobs.count
       try await admit(&part, of: file, live: live, order: order, wasAdmitted: wasAdmitted, into: &admitted)
       if unflushed < Self.flushedJobs { continue }
       try await waitUntilDurable()
@@ -301,9 +280,12 @@ final class LineFileAdmission: Sendable {
     }
     try await admit(&part, of: file, live: live, order: order, wasAdmitted: wasAdmitted, into: &admitted)
     try await waitUntilDurable()
-    // A failover may take back some of several parts, which the copy has the next start find out.
-    if !isOnePart, await !admission.waitUntilFollowed() { throw Stopped() }
-    if !wasAdmitted { try spool.removeCopy() }
+    // A failover may take back some of several transactions, which the copy has the next start find out.
+    admitted.hasCopy = !wasAdmitted
+    if admitted.hasCopy, admitted.transactionCount == 1 {
+      try spool.removeCopy()
+      admitted.hasCopy = false
+    }
     scheduler.start(whole: file.name)
     if admitted.isLive || order.live != nil {
       events.send(.allAdmitted(live))
@@ -330,6 +312,7 @@ final class LineFileAdmission: Sendable {
       try self.onIntakeQueue { try self.admit(candidate, numbers) }
     }
     for file in files { admitted.add(file) }
+    admitted.transactionCount += max(1, files.count)
     // Some of them were refused.
     if files.isEmpty || files.count > 1 { admitted.isLive = true }
   }

@@ -82,6 +82,11 @@ struct AdmittedLines: Sendable {
     didSet { if isLive { duplicatesOfLive = [] } }
   }
 
+  /// The number of transactions in which they were admitted.
+  var transactionCount = 0
+  /// True as long as the file's copy tells up to where its admission came.
+  var hasCopy = false
+
   /// - Parameter keepsAll: true to list all jobs.
   init(keepsAll: Bool) { self.keepsAll = keepsAll }
 

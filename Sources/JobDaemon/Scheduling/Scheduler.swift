@@ -239,22 +239,25 @@ final class Scheduler: Sendable {
   }
 
   /// Gives a run back to the lead, if no worker has begun it.
-  func giveBack(_ run: Run) { giveBack { assigned, _ in assigned.run == run } }
+  func giveBack(_ run: Run) { giveBack { assigned, _, _ in assigned.run == run } }
 
   /// Gives back what waits for workers that are occupied longer than was to be expected.
   private func giveBackLate() {
-    giveBack { [patience, mayBegin, stop] assigned, now in
+    giveBack { [patience, mayBegin, stop] assigned, schedule, now in
       // Nobody hears of it while the database is away.
       // What is to end here would come back at once.
+      // Nor would another host run one sooner whose earlier end is still on its way out.
       assigned.since + patience.milliseconds <= now.steady && mayBegin(now) && stop(assigned.run) == nil
+        && schedule.state(of: assigned.run.job)?.isFinal != true
     }
   }
 
-  private func giveBack(where isReturned: (AssignedRun, Moment) -> Bool) {
+  private func giveBack(where isReturned: (AssignedRun, Schedule, Moment) -> Bool) {
     let returned = state.withLock { state -> [Run] in
       let moment = now()
-      let returned = state.assigned.filter { isReturned($0, moment) }.map(\.run)
-      state.assigned.removeAll { isReturned($0, moment) }
+      let schedule = state.schedule
+      let returned = state.assigned.filter { isReturned($0, schedule, moment) }.map(\.run)
+      state.assigned.removeAll { isReturned($0, schedule, moment) }
       armPatience(state, moment)
       return returned
     }

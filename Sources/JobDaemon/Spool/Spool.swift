@@ -175,14 +175,23 @@ final class Spool: Sendable {
   ///
   /// - Parameter name: from ``Submitter/fileName(for:tag:hasLines:)``.
   func store(_ data: Data, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
-    do throws(SystemError) { try current.writeDurably(name, data) } catch {
-      quota.remove(name)
-      throw error
+    do throws(SystemError) {
+      try current.writeDurably(name, data)
+      let descriptor = try current.openFile(name)
+      return ClaimedFile(
+        name: name, data: data, submitter: submitter, status: try descriptor.status(),
+        birthTime: try descriptor.birthTime())
+    } catch { throw takenBack(name, error) }
+  }
+
+  /// Removes a file whose client is told that it was not stored: the next start must not run it.
+  ///
+  /// - Returns: the error that the client is told, which says so if that failed as well.
+  fileprivate func takenBack(_ name: FileName, _ error: SystemError) -> SystemError {
+    do throws(SystemError) { try release(name) } catch let leftover {
+      return error.hinting("cur/\(name) can't be removed either, and may run at the next start: \(leftover)")
     }
-    let descriptor = try current.openFile(name)
-    return ClaimedFile(
-      name: name, data: data, submitter: submitter, status: try descriptor.status(),
-      birthTime: try descriptor.birthTime())
+    return error
   }
 }
 
@@ -296,7 +305,7 @@ extension Spool {
     try current.rename(file.name, to: name)
     quota.remove(file.name)
     quota.count(name, of: submitter, .init(bytes: Int(status.size)))
-    try current.synchronize()
+    do throws(SystemError) { try current.synchronize() } catch { throw takenBack(name, error) }
     return ClaimedFile(
       name: name, data: Data(), submitter: submitter, status: status, birthTime: birthTime)
   }

@@ -65,6 +65,7 @@ final class EventFeed: Sendable {
   fileprivate struct Seen {
     var status: [UInt8] = []
     var progress: [ManagedObjectID: JobProgress] = [:]
+    var lastProgress: ContinuousClock.Instant?
     /// The names of jobs that were told of, by which their removal is told.
     var names: [ManagedObjectID: StatusEvent.Subject] = [:]
     /// The jobs that readers follow by their IDs.
@@ -247,7 +248,7 @@ final class EventFeed: Sendable {
     var seen = seen.withLock { $0 }
     var events = seen.removals(of: deleted)
     let isUnknown = events.count < deleted.count
-    let moved = seen.noteProgress(of: running)
+    let moved = seen.isProgressDue(every: Self.progressInterval) ? seen.noteProgress(of: running) : []
     let (jobs, isCut) = read(changed.subtracting(deleted), moved: moved, following: Set(filters), &seen)
     events += jobs
     if hasMissed || isCut || isUnknown { seen.owesReset = true }
@@ -295,10 +296,10 @@ final class EventFeed: Sendable {
         for name in names where followed[name] == nil {
           followed[name] = try context.fetch(FetchRequest<Job>(#Predicate { $0.id == name }, limit: 1)).first?.objectID
         }
-        let first = changed.intersection(followed.values).union(moved)
+        let first = changed.intersection(followed.values).union(moved.prefix(Self.jobLimit))
         let others = changed.subtracting(first)
-        let isCut = others.count > Self.jobLimit
-        let chosen = isCut ? first : first.union(others)
+        let isCut = others.count > Self.jobLimit || moved.count > Self.jobLimit
+        let chosen = others.count > Self.jobLimit ? first : first.union(others)
         let jobs = try context.fetch(FetchRequest<Job>(objectIDs: Array(chosen)))
         var look = LiveLook(daemon)
         let live = try look.views(of: jobs)
@@ -346,6 +347,14 @@ extension EventFeed.Seen {
   /// The events of removed jobs, as far as they were told of before.
   fileprivate mutating func removals(of deleted: [ManagedObjectID]) -> [StatusEvent] {
     deleted.compactMap { names.removeValue(forKey: $0).map(StatusEvent.removed) }
+  }
+
+  /// True if it is time to look at progress once more.
+  fileprivate mutating func isProgressDue(every interval: Duration) -> Bool {
+    let now = ContinuousClock.now
+    if let lastProgress, now - lastProgress < interval { return false }
+    lastProgress = now
+    return true
   }
 
   /// The running jobs whose progress is another than at the last look.

@@ -86,8 +86,8 @@ final class Releaser: Sendable {
 
   /// Releases durable jobs.
   func release(_ jobs: [FinishedJob]) {
-    counts.withLock { counts in for job in jobs { counts[job.state, default: 0] += 1 } }
     whenSafe {
+      self.counts.withLock { counts in for job in jobs { counts[job.state, default: 0] += 1 } }
       self.removeFiles(of: jobs)
       self.scheduler.change { schedule, now in for job in jobs { schedule.remove(job.objectID, at: now) } }
       self.waiters.release(jobs.lazy.map(\.objectID))

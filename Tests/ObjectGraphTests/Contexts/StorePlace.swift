@@ -28,7 +28,8 @@ final class StorePlace: Sendable {
       options.statementLog = statements?.record
       options.tracksHistory = tracksHistory
       options.noticesOtherWriters = noticesOtherWriters
-      return .postgresql(url: database.url, options: options)
+      options.isPooled = TestDatabase.arePooled
+      return .postgresql(url: database.storeURL, options: options)
     }
     var options = SQLiteStoreOptions()
     options.statementLog = statements?.record
