@@ -219,7 +219,9 @@ final class LineFileAdmission: Sendable {
             + "has failed before it")
         throw Stopped()
       }
-      return try await admit(copy, order)
+      if copy.file.identity == order.file.identity { return try await admit(copy, order) }
+      // An earlier file of that name was over before its copy was removed.
+      try spool.removeCopy()
     }
     let survey = LineFileSurvey(
       spool: spool, admission: admission, lineLimit: lineLimit.withLock { $0 }, jobLimit: Self.jobLimit)
