@@ -30,10 +30,11 @@ struct StandbyWaitTests {
   /// A beat, which was sent now or earlier; without a place, nothing follows.
   private func beat(
     _ position: Int64, _ other: Int64?, standbys: Int = 1, isHidden: Bool = false, isReplicated: Bool = false,
+    timeline: Int64 = 1,
     early: Int64 = -1
   ) {
     var beat = Beat(
-      time: 0, server: LedgerServer(timeline: 1, isReplicated: isReplicated), term: 1, lead: 1, leadSilence: 0,
+      time: 0, server: LedgerServer(timeline: timeline, isReplicated: isReplicated), term: 1, lead: 1, leadSilence: 0,
       silences: [],
       runCount: 0, hasNews: false)
     (beat.log.position, beat.log.followedTo) = (position, other)
@@ -95,6 +96,14 @@ struct StandbyWaitTests {
     #expect(calls.take() == [])
     for _ in 0..<2 { beat(50, 50, standbys: others + 1) }
     #expect(calls.take() == ["again"])
+  }
+
+  @Test("A standby that has taken the primary's place is not waited for")
+  func failover() {
+    beat(10, 10, isReplicated: true)
+    beat(20, nil, standbys: 0, timeline: 2)
+    call("alone")
+    #expect(calls.take() == ["alone"])
   }
 
   @Test("Whatever waits at the end is left to the next start")

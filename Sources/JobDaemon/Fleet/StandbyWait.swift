@@ -33,6 +33,7 @@ final class StandbyWait: Sendable {
     /// True while nothing waits as a standby was waited for in vain: until all have what the beat before told of.
     var hasGivenUp = false
     var lastPosition: Int64 = 0
+    var timeline: Int64?
     /// In the order in which they came, which is that of their places.
     var waiting: [Waiting] = []
     var isStopped = false
@@ -119,6 +120,9 @@ final class StandbyWait: Sendable {
   /// Takes those out who need not wait any longer.
   private func note(_ beat: Beat, in state: inout State) -> ([Waiting], Trouble?) {
     let log = beat.log
+    // Behind a failover the standby is the primary, and others follow.
+    if state.timeline != beat.server.timeline { (state.standbyCount, state.hasGivenUp) = (0, false) }
+    state.timeline = beat.server.timeline
     let isHidden = log.isHidden && log.standbyCount > 0 && !beat.server.isReplicated
     if !log.isHidden { state.standbyCount = max(state.standbyCount, log.standbyCount) }
     // As far as one of them is away, nobody knows how far it is.
