@@ -30,7 +30,7 @@ MAN_PAGES := $(notdir $(wildcard Documentation/man/*.[158]))
 SOURCES := Sources Tests Plugins Examples Benchmarks Fuzzing Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan test-pooled \
+.PHONY: help build test test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan \
   test-kill test-faults test-fleet test-fleet-of-one plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install \
   uninstall deb dist test-dist test-packages check-reproducible release clean
 
@@ -87,10 +87,6 @@ test-asan: ## Run the library's tests under the address sanitizer (FILTER='Conte
 
 test-kill: ## Kill a saving process 200 times at random statements, and look at what is left
 	BOBBIN_KILLS=200 scripts/run-tests $(STRICT) --filter 'KillTests'
-
-test-pooled: ## Run the suites that run on each store with PostgreSQL behind pgbouncer in transaction mode
-	@scripts/install-dependencies test
-	BOBBIN_TEST_POOLED=1 scripts/run-tests $(STRICT) --filter '$(if $(FILTER),$(FILTER),^(ObjectGraphTests|SQLiteStoreTests)\.)'
 
 # BOBBIN_FAULTS_KILLS=20 and the like for fewer of a kind, BOBBIN_FAULTS_SEED=1 for the choices of another run, and
 # FILTER='PowerCuts' for one group.
