@@ -112,7 +112,7 @@ enum LedgerStatements {
   /// The end of the server's log, the place up to which all standbys have it, their number, and whether these are hidden.
   ///
   /// What only receives the log, as backups do, replays nothing; a logical subscriber is nobody to fail over to.
-  private static let log = Request(
+  static let log = Request(
     """
     SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint, (min(s.flush_lsn) - '0/0'::pg_lsn)::bigint, count(s.pid), \
     r.isHidden FROM (SELECT NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS isHidden) AS r \

@@ -231,11 +231,11 @@ struct LedgerTransaction {
       silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
       runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)), hasNews: fleet.integer(0, 6) == 1,
       hasOutcomes: fleet.integer(0, 7) == 1, paused: pauses(results[3]))
-    beat.log = log(results[4])
+    beat.log = Self.log(results[4])
     return .beaten(beat)
   }
 
-  private func log(_ read: QueryResult) -> LedgerLog {
+  static func log(_ read: QueryResult) -> LedgerLog {
     var log = LedgerLog()
     log.position = read.integer(0, 0)
     log.followedTo = read.isNull(0, 1) ? nil : read.integer(0, 1)

@@ -158,7 +158,8 @@ private struct ArgumentEditor {
   private func open(_ path: String) throws(ToolError) {
     let environment = ProcessInfo.processInfo.environment
     let editor = ["VISUAL", "EDITOR"].compactMap { environment[$0] }.first { !$0.isEmpty } ?? "vi"
-    // A shell, as the variable may have options; the editor shares this terminal, and so this process group.
+    // A shell, as the variable may have options; the editor shares this terminal, and so this process group. The trap keeps a
+    // shell alive that has started the editor as a child of its own, which gets the keys with default handling all the same.
     var arguments = Self.copies(of: ["sh", "-c", "trap : INT QUIT; \(editor) \"$1\"", "sh", path])
     var variables = Self.copies(of: environment.map { "\($0)=\($1)" })
     defer { for text in arguments + variables { free(text) } }

@@ -3,6 +3,7 @@ import Glibc
 import HTTPService
 import Synchronization
 import SystemSupport
+import TestSupport
 import Testing
 
 @Suite("The HTTP server")

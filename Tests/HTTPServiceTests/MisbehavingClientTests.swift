@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import HTTPService
+import TestSupport
 import Testing
 
 @Suite("Misbehaving clients")

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import HTTPService
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Forms of replies")

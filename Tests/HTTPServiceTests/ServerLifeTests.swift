@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import HTTPService
 import SystemSupport
+import TestSupport
 import Testing
 
 @Suite("A server's life")

@@ -1,8 +1,11 @@
+import Glibc
 import Jobs
 import ObjectGraph
 import PostgresTesting
 import StoreInterface
 import Synchronization
+import SystemSupport
+import TestSupport
 import Testing
 
 @testable import Fleet
@@ -87,6 +90,37 @@ struct FailoverTests {
     #expect(throws: LedgerError.fenced) { try local.perform(.outcome(of: receipt(4))) }
     // What one host could lose only in its answer is found out as ever.
     #expect(try local.perform(.outcome(of: receipt(2))).isOutcomeWritten == false)
+  }
+
+  @Test("tells how far that is; what only receives the log is no standby, and a plain role may see neither")
+  func standbys() throws {
+    func log(as role: String) throws -> LedgerLog {
+      let url = servers.url(of: "postgres").replacing("postgres@", with: "\(role)@")
+      let connection = try Connection(Connection.Settings(url, options: .init()))
+      defer { connection.close() }
+      return LedgerTransaction.log(try connection.pipeline([LedgerStatements.log])[0])
+    }
+    try control("CREATE ROLE plain LOGIN")
+    let alone = try log(as: "postgres")
+    #expect(alone.standbyCount == 1 && !alone.isHidden)
+    #expect(try #require(alone.followedTo) <= alone.position && alone.position > 0)
+    let folder = try TemporaryDirectory()
+    let receiver = try ChildProcess.start(
+      ChildLaunch(
+        executable: try PostgresCluster.binaries() + "/pg_receivewal",
+        arguments: ["-h", servers.socketFolder(0), "-U", "postgres", "-D", folder.path], environment: [:],
+        descriptors: [:]))
+    defer { try? receiver.killGroup(SIGKILL) }
+    try control(
+      """
+      DO $$ BEGIN FOR n IN 1..1000 LOOP PERFORM pg_stat_clear_snapshot(); PERFORM pg_sleep(0.02); \
+      IF (SELECT count(*) FROM pg_stat_replication) = 2 THEN RETURN; END IF; END LOOP; \
+      RAISE 'nobody receives the log'; END $$
+      """)
+    let both = try log(as: "postgres")
+    #expect(both.standbyCount == 1 && both.followedTo != nil)
+    let hidden = try log(as: "plain")
+    #expect(hidden.isHidden && hidden.standbyCount == 2 && hidden.followedTo == nil)
   }
 
   @Test("that is named and not there keeps commits waiting: that is told, and what was waited for is not lost")

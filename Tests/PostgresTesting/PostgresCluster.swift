@@ -85,7 +85,7 @@ package final class PostgresCluster: Sendable {
   }
 
   /// The folder of the newest server's programs, where Debian puts them.
-  static func binaries() throws(Missing) -> String {
+  package static func binaries() throws(Missing) -> String {
     let root = "/usr/lib/postgresql"
     let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }
     guard

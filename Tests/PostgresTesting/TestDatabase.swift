@@ -25,12 +25,6 @@ package final class TestDatabase: Sendable {
   /// The address of the same database through a pooler.
   package var pooledURL: String { cluster.url(of: name, socketFolder: cluster.folder + "/pool", port: ":6432") }
 
-  /// True where the stores of suites that run on each store are behind the pooler: BOBBIN_TEST_POOLED=1 in the environment.
-  package static let arePooled = ProcessInfo.processInfo.environment["BOBBIN_TEST_POOLED"] == "1"
-
-  /// The address by which such a suite opens its store.
-  package var storeURL: String { Self.arePooled ? pooledURL : url }
-
   /// The folder of the server's socket.
   package var socketFolder: String { cluster.folder }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension SystemTests {
-  @Suite("A cur/ that can't be read", .enabled(if: Tracer.canTrace))
+  @Suite("A cur/ that can't be read or written to disk", .enabled(if: Tracer.canTrace))
   struct UnreadableSpool {
     private let root: DaemonRoot
     private var current: String { root.paths.spoolCurrent }
@@ -55,6 +55,23 @@ extension SystemTests {
       let again = try await DaemonProcess.ready(root)
       try await again.waitUntilSpoolIsEmpty()
       #expect(try await states() == "left|completed\nother|completed")
+      #expect(try await again.stop() == .exited(code: 0))
+    }
+
+    @Test("A submission that can't be written to disk is refused, and does not run at the next start")
+    func unwritable() async throws {
+      let daemon = try await DaemonProcess.ready(root)
+      // Only the folder: the file is there with its name by then.
+      let tracer = try await Tracer.attach(
+        to: daemon, ["-P", current, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO"])
+      let refused = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "refused"}"#)
+      #expect(refused.status == 500, "\(refused.body.serialized())")
+      try await tracer.leave()
+      #expect(try root.currentFiles == [])
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      _ = try await again.submit(#"{"type": "noop", "id": "witness"}"#)
+      #expect(try await states() == "witness|completed")
       #expect(try await again.stop() == .exited(code: 0))
     }
 

@@ -48,9 +48,6 @@ final class StandbyWait: Sendable {
 
   init(log: DaemonLog) { self.log = log }
 
-  /// True if a call may have to wait.
-  var isNeeded: Bool { state.withLock(\.isNeeded) }
-
   /// Calls back when the standbys have what the database has answered by now; at once if there is nothing to wait for, and never
   /// after a stop.
   func whenFollowed(_ call: @escaping @Sendable () -> Void) { add { if $0 { call() } } }

@@ -155,7 +155,7 @@ final class LineFileAdmission: Sendable {
       if state.withLock(\.isStopped) { throw Stopped() }
       let admitted = try await admit(order)
       order.client?.answer(.success(admitted))
-      if admitted.hasCopy, await admission.waitUntilFollowed() { removeCopy(of: order.file.name) }
+      if admitted.hasCopy { await removeCopy(of: order.file.name, admitted) }
     } catch { end(order, error) }
     admission.reserve(nil)
     do { try spool.removeDraft() } catch {
@@ -170,7 +170,10 @@ final class LineFileAdmission: Sendable {
     if isLast { events.send(.outcomesKnown) }
   }
 
-  private func removeCopy(of name: FileName) {
+  /// Removes the copy once the admission is whole: a failover may take back some of several transactions, and not all, which the
+  /// copy has the next start find out.
+  private func removeCopy(of name: FileName, _ admitted: AdmittedLines) async {
+    if admitted.transactionCount > 1, await !admission.waitUntilFollowed() { return }
     do { try spool.removeCopy() } catch { log.error("a copy of \(name) stays until the next start: \(error)") }
   }
 
@@ -282,12 +285,7 @@ final class LineFileAdmission: Sendable {
     }
     try await admit(&part, of: file, live: live, order: order, wasAdmitted: wasAdmitted, into: &admitted)
     try await waitUntilDurable()
-    // A failover may take back some of several transactions, which the copy has the next start find out.
     admitted.hasCopy = !wasAdmitted
-    if admitted.hasCopy, admitted.transactionCount == 1 {
-      try spool.removeCopy()
-      admitted.hasCopy = false
-    }
     scheduler.start(whole: file.name)
     if admitted.isLive || order.live != nil {
       events.send(.allAdmitted(live))

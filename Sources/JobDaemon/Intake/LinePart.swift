@@ -84,7 +84,7 @@ struct AdmittedLines: Sendable {
 
   /// The number of transactions in which they were admitted.
   var transactionCount = 0
-  /// True as long as the file's copy tells up to where its admission came.
+  /// True if the file's copy told up to where their admission came.
   var hasCopy = false
 
   /// - Parameter keepsAll: true to list all jobs.

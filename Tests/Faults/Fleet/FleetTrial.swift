@@ -324,6 +324,8 @@ actor FleetTrial {
     elements[Int.random(in: elements.indices, using: &random)]
   }
 
+  func shuffled<Element>(_ elements: [Element]) -> [Element] { elements.shuffled(using: &random) }
+
   func number(in range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
 
   /// Ends all hosts in order.

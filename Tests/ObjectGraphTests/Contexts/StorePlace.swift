@@ -28,8 +28,7 @@ final class StorePlace: Sendable {
       options.statementLog = statements?.record
       options.tracksHistory = tracksHistory
       options.noticesOtherWriters = noticesOtherWriters
-      options.isPooled = TestDatabase.arePooled
-      return .postgresql(url: database.storeURL, options: options)
+      return .postgresql(url: database.url, options: options)
     }
     var options = SQLiteStoreOptions()
     options.statementLog = statements?.record

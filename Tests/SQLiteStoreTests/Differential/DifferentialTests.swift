@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import PostgresTesting
 import Testing
 
 /// SQL and evaluation in memory on the same data.
@@ -10,9 +9,7 @@ struct DifferentialTests {
   private static let seedCount =
     ProcessInfo.processInfo.environment["BOBBIN_DIFFERENTIAL_SEEDS"].flatMap(UInt64.init) ?? 8
   private static let conditionCount = 500
-  private static let databases = StoreKind.allCases.filter {
-    $0 == .sqlite || $0 == (TestDatabase.arePooled ? .pooled : .postgres)
-  }
+  private static let databases = StoreKind.allCases.filter { $0 == .sqlite || $0 == .postgres }
 
   @Test("agree on objects, order and counts for random conditions", arguments: databases, 0..<seedCount)
   func agreement(kind: StoreKind, seed: UInt64) throws {

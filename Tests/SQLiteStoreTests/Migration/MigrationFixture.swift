@@ -31,7 +31,7 @@ final class MigrationFixture {
   private var file: URL { folder.appendingPathComponent("test.sqlite") }
 
   /// What another process opens the store by.
-  var address: String { database.map { "\($0.storeURL)#\(schema)" } ?? file.path }
+  var address: String { database.map { "\($0.url)#\(schema)" } ?? file.path }
 
   /// The store at an address.
   static func description(_ address: String, _ options: Options) -> PersistentStoreDescription {
@@ -41,7 +41,6 @@ final class MigrationFixture {
       postgres.stagedMigration = options.stagedMigration
       postgres.makesViews = options.makesViews
       postgres.noticesOtherWriters = false
-      postgres.isPooled = TestDatabase.arePooled
       let parts = address.split(separator: "#")
       postgres.schemaName = String(parts[1])
       return .postgresql(url: String(parts[0]), options: postgres)

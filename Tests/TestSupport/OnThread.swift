@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 
 /// Runs blocking work on a thread of its own and waits for it, within a generous time.
 package func onThread<Result: Sendable>(
