@@ -299,4 +299,10 @@ package struct Beat: Sendable {
     self.hasOutcomes = hasOutcomes
     self.paused = paused
   }
+
+  /// True if there are runs to read, or orders to end some, beside those that are known.
+  func hasRuns(besides knownStops: Int) -> Bool { runCount > 0 || stopCount > knownStops }
+
+  /// True if it tells of something new.
+  func tells(besides knownStops: Int) -> Bool { hasRuns(besides: knownStops) || hasNews || hasOutcomes }
 }

@@ -24,6 +24,8 @@ package struct FleetMember: Sendable {
   private var slots: [MemberChannel: WritingSlot]
   private var retries: [MemberChannel: LedgerRequest] = [:]
   private var isBeating = false
+  /// The time from one beat to the next.
+  private var pause: Int64
   /// True if the beat under way was sent before this host led, and so tells nothing about others.
   private var beatsAgain = false
   private var isReading = false
@@ -60,6 +62,7 @@ package struct FleetMember: Sendable {
     self.number = number
     self.clock = clock
     self.times = times
+    pause = times.beat
     self.agingStep = agingStep
     lease = HostLease(joinSentAt: joinSentAt, times: times)
     slots = [
@@ -112,7 +115,7 @@ package struct FleetMember: Sendable {
       return goOn(.flush, at: now)
     case .recorded(let ended):
       noteDurable(ended)
-      return hintLead() + catchUp()
+      return hintLead() + catchUp() + askSoon()
     case .limited(let limits):
       self.limits = limits
       lead?.setLimits(limits, at: now)
@@ -142,7 +145,8 @@ package struct FleetMember: Sendable {
     _ result: Result<LedgerReply, LedgerError>, _ sent: Int64, at now: Moment
   ) -> [MemberAction] {
     isBeating = false
-    let next = MemberAction.wake(.beatDue, after: beatsAgain ? 0 : max(0, sent + times.beat - now.steady))
+    notePause(result)
+    let next = MemberAction.wake(.beatDue, after: beatsAgain ? 0 : max(0, sent + pause - now.steady))
     beatsAgain = false
     switch result {
     case .failure(.fenced): return end(.fenced)
@@ -165,13 +169,31 @@ package struct FleetMember: Sendable {
       if isFirst { actions += hintLead() }
       actions += watch(beat, at: now)
       // A hint may have been lost.
-      if beat.runCount > 0 || beat.stopCount > stopped.count || wasDoubtful || isOther { actions += read() }
+      if beat.hasRuns(besides: stopped.count) || wasDoubtful || isOther { actions += read() }
       if beat.hasNews || isOther { lead?.noteNewsInInbox() }
       return actions + goOn(.lead, at: now)
     default:
       lease.noteMissedBeat()
       return [next]
     }
+  }
+
+  /// Has the next beat come sooner the less time has passed since there was something new, where no hint tells of it.
+  private mutating func notePause(_ result: Result<LedgerReply, LedgerError>) {
+    guard let ask = times.ask else { return }
+    guard case .success(.beaten(let beat)) = result, beat.tells(besides: stopped.count) else {
+      pause = min(2 * pause, times.beat)
+      return
+    }
+    pause = ask
+  }
+
+  /// Beats soon, where no hint tells of what follows from what was written.
+  private mutating func askSoon() -> [MemberAction] {
+    guard let ask = times.ask else { return [] }
+    // The beat under way doubles it.
+    pause = isBeating ? ask / 2 : ask
+    return isBeating ? [] : [.wake(.beatDue, after: ask)]
   }
 
   /// Looks at who is silent: as the lead at everybody, else at the lead.
@@ -303,11 +325,11 @@ package struct FleetMember: Sendable {
       if flushing.isEmpty { return [] }
       noteDurable(flushing)
       flushing = []
-      return hintLead() + catchUp()
+      return hintLead() + catchUp() + askSoon()
     case .intake:
       defer { admitting = nil }
-      if case .jobs(let jobs, _)? = admitting { return [.admitted(jobs.map(\.id))] + hintLead() }
-      return hintLead()
+      if case .jobs(let jobs, _)? = admitting { return [.admitted(jobs.map(\.id))] + hintLead() + askSoon() }
+      return hintLead() + askSoon()
     case .lead: return noteLead(reply, at: now)
     }
   }

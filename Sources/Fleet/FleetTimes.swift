@@ -2,6 +2,9 @@
 package struct FleetTimes: Sendable {
   /// The time from one beat to the next.
   package var beat: Int64 = 700
+  /// The time from what happens to the next beat, which each one that tells of nothing doubles, up to ``beat``; nil where
+  /// hints tell what there is to read.
+  package var ask: Int64?
   /// A host that has had no beat answered for so long, counted from when it was sent, starts nothing any more.
   package var stop: Int64 = 2_700
   /// A host whose last beat is so old, by the server's clock, is fenced by one that has had the database itself for so
@@ -23,4 +26,11 @@ package struct FleetTimes: Sendable {
   package var jobsAtOnce = 10_000
 
   package init() {}
+
+  /// The same for a host that hears no hints.
+  package var withoutHints: FleetTimes {
+    var times = self
+    times.ask = 20
+    return times
+  }
 }

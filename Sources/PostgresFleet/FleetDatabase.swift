@@ -6,6 +6,8 @@ package import StoreInterface
 /// The database of a fleet: the schema of a store, in which the ledger lies as well.
 package struct FleetDatabase: Sendable {
   private let url: String
+  /// True if a pooler is between, which passes on no hints.
+  let isPooled: Bool
   private let options: PostgresStoreOptions
   private let jobs: JobRows
   private let release: LedgerRelease
@@ -32,7 +34,9 @@ package struct FleetDatabase: Sendable {
     self.release = release
     self.options = options
     jobs = JobRows(job, coordinatorOrdinal: coordinatorOrdinal)
-    let connection = try Connection(Connection.Settings(url, options: options))
+    let settings = try Connection.Settings(url, options: options)
+    isPooled = settings.isPooled
+    let connection = try Connection(settings)
     defer { connection.close() }
     isNew = try LedgerTables(connection: connection, release: release, founder: founder).make()
     fleet = try Self.fleet(connection)

@@ -89,7 +89,7 @@ package final class MemberDriver: Sendable {
   ) {
     self.database = database
     self.host = host
-    self.times = times
+    self.times = database.isPooled ? times.withoutHints : times
     self.agingStep = agingStep
     self.queue = queue
     self.log = log

@@ -241,7 +241,7 @@ package final class PostgresLedger: FleetLedger, Sendable {
     Self.drop(&state)
     let connection = try Connection.another(settings)
     state.connection = connection
-    if let listener, let channel {
+    if let listener, let channel, !settings.isPooled {
       try connection.control("LISTEN \"\(channel)\"")
       state.arrivals = arrivals(on: connection, listener.queue)
     }

@@ -18,11 +18,6 @@ public struct PostgresStoreOptions: Sendable {
   public var lockTimeout = 10
   /// The time after which a connection is given up whose server does not answer; nil for a little more than a statement's.
   package var answerLimit: Duration?
-  /// True if the address leads to a pooler that gives each transaction another connection, such as pgbouncer.
-  ///
-  /// Nothing is then kept in a connection: settings are made in each transaction, no statement stays prepared, and commits
-  /// of others are not noticed, since a pooler passes on no notifications.
-  public var isPooled = false
   /// Binary values of more bytes are kept in parts, out of their row, if their attribute allows external storage.
   public var externalDataThreshold = 64 * 1024
   /// True if the schema has a view of each entity, `_view_ENTITY`, for programs that read it with SQL: dates are
@@ -43,7 +38,7 @@ public struct PostgresStoreOptions: Sendable {
   /// True if other hosts are told of this store's commits, and theirs are noticed: contexts that merge automatically show
   /// them, and the coordinator's `remoteChanges()` tells of them.
   ///
-  /// It takes a connection and a thread. With history, what others have changed is read from there; without, what is in
+  /// It takes a connection and a thread, and has no effect behind a pooler. With history, what others have changed is read from there; without, what is in
   /// memory is read again. Programs that use other libraries tell nobody.
   public var noticesOtherWriters = true
   /// True if statements search as ``IndexSearch/settings`` say.

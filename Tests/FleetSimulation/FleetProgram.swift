@@ -86,7 +86,8 @@ package struct FleetProgram: Sendable {
   let seed: UInt64
   var machines: Int
   var slots: Int
-  var endsBackends: Bool
+  /// True if hosts hear no hints of others, and a takeover ends no backends.
+  var isPooled: Bool
   /// True if commits wait for a standby.
   var isReplicated = false
   /// The jobs that a new lead reads at a time.
@@ -101,7 +102,7 @@ package struct FleetProgram: Sendable {
 
 extension FleetProgram: CustomStringConvertible {
   private var kind: String {
-    (endsBackends ? "direct" : "behind a pooler") + (isReplicated ? ", replicated" : "")
+    (isPooled ? "behind a pooler" : "direct") + (isReplicated ? ", replicated" : "")
       + ", jobs read \(jobsAtOnce) at a time"
   }
 
@@ -145,7 +146,7 @@ extension FleetProgram {
     machines = random.number(2..<4)
     if seed % 2 == 1 { jobsAtOnce = Int(seed / 2 % 8) + 1 }
     slots = random.number(1..<4)
-    endsBackends = random.chance(70)
+    isPooled = !random.chance(70)
     var count = 0
     // Deaths and nothing else show how soon work goes on.
     let isSometimesCalm = random.chance(15)
@@ -253,7 +254,7 @@ extension FleetProgram {
     self.seed = seed
     machines = hosts
     slots = 2
-    endsBackends = true
+    isPooled = false
     for number in 0..<jobs {
       let job = Job(number: number, queue: random.number(0..<2), duration: random.time(5..<2_000))
       add(.submit(machine: random.number(0..<hosts), [job]), at: random.time(0..<3_000))

@@ -69,7 +69,7 @@ final class FleetWorld {
 
   init(_ program: FleetProgram) {
     self.program = program
-    var times = FleetTimes()
+    var times = program.isPooled ? FleetTimes().withoutHints : FleetTimes()
     times.longestTransaction = 4_500
     times.slotLife = 7
     times.jobsAtOnce = program.jobsAtOnce
@@ -79,7 +79,7 @@ final class FleetWorld {
     random = RandomSource(seed: program.seed ^ 0xF1EE7)
     let failsOver = program.steps.contains { if case .failover = $0.action { true } else { false } }
     ledger = MemoryLedger(isReplicated: program.isReplicated, longestLoss: failsOver ? FleetProgram.longestLoss : 0)
-    ledger.endsBackends = program.endsBackends
+    ledger.endsBackends = !program.isPooled
   }
 
   // MARK: The clock
@@ -220,7 +220,8 @@ final class FleetWorld {
     case .hint(let hosts, let hint):
       if now < deafUntil { return }
       for machine in machines {
-        if let other = machine.process, let number = other.member?.number, hosts.contains(number) {
+        guard let other = machine.process, let number = other.member?.number, hosts.contains(number) else { continue }
+        if other === process || !program.isPooled {
           enqueue(.deliver(other, .hinted(hint)), at: now + random.time(1..<4))
         }
       }

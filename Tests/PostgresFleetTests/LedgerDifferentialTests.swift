@@ -17,11 +17,13 @@ struct LedgerDifferentialTests {
     ProcessInfo.processInfo.environment["BOBBIN_LEDGER_SEEDS"].flatMap { UInt64($0) } ?? 200
   }
 
-  @Test("answer alike, whatever is asked")
-  func alike() throws {
-    let fixture = try FleetFixture()
+  @Test(
+    "answer alike, whatever is asked, also behind a pooler",
+    arguments: PostgresCluster.hasPooler() ? [false, true] : [false])
+  func alike(isPooled: Bool) throws {
+    let fixture = try FleetFixture(isPooled: isPooled)
     let ledger = try fixture.ledger()
-    let raw = try fixture.connection(named: "raw")
+    let raw = try fixture.connection(named: "raw", isDirect: true)
     for seed in 0..<Self.seedCount {
       let history = RandomHistory(seed: seed, fixture, ledger, raw)
       guard let difference = try history.run() else { continue }

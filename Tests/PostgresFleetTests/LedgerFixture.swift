@@ -13,8 +13,12 @@ import Testing
 /// The ledgers that have to behave alike.
 enum LedgerKind: String, CaseIterable, CustomTestStringConvertible {
   case memory, postgres
+  /// PostgreSQL through a pooler that gives each transaction another connection.
+  case pooled
 
-  static var available: [LedgerKind] { PostgresCluster.isAvailable() ? allCases : [.memory] }
+  static var available: [LedgerKind] {
+    [.memory] + (PostgresCluster.isAvailable() ? [.postgres] : []) + (PostgresCluster.hasPooler() ? [.pooled] : [])
+  }
 
   var testDescription: String { rawValue }
 }
@@ -28,21 +32,26 @@ final class FleetFixture {
   let fleet: FleetDatabase
   let store: PostgresStore
 
-  /// - Parameter release: the release of the host that makes the ledger.
-  init(_ release: LedgerRelease = LedgerRelease("1.0")) throws {
+  private let url: String
+
+  /// - Parameters:
+  ///   - release: the release of the host that makes the ledger.
+  ///   - isPooled: whether a pooler is between the fleet and the database.
+  init(_ release: LedgerRelease = LedgerRelease("1.0"), isPooled: Bool = false) throws {
     database = try PostgresCluster.makeDatabase()
+    url = isPooled ? database.pooledURL : database.url
     model = try BuiltInModel.merged(withModelsIn: "/nonexistent")
     job = try #require(model.entitiesByName["Job"])
-    store = try PostgresStore(database.url, model: model, coordinatorOrdinal: Self.ordinal)
-    fleet = try Self.fleet(database, job: job, of: release)
+    store = try PostgresStore(url, model: model, coordinatorOrdinal: Self.ordinal)
+    fleet = try Self.fleet(url, job: job, of: release)
   }
 
-  private static func fleet(_ database: TestDatabase, job: Entity, of release: LedgerRelease) throws -> FleetDatabase {
-    try FleetDatabase(database.url, job: job, coordinatorOrdinal: ordinal, release: release)
+  private static func fleet(_ url: String, job: Entity, of release: LedgerRelease) throws -> FleetDatabase {
+    try FleetDatabase(url, job: job, coordinatorOrdinal: ordinal, release: release)
   }
 
   /// The same fleet, as a host of another release opens it.
-  func fleet(of release: LedgerRelease) throws -> FleetDatabase { try Self.fleet(database, job: job, of: release) }
+  func fleet(of release: LedgerRelease) throws -> FleetDatabase { try Self.fleet(url, job: job, of: release) }
 
   deinit { try? store.close() }
 
@@ -56,11 +65,13 @@ final class FleetFixture {
 
   /// A connection as a ledger has them, for statements one by one.
   ///
-  /// - Parameter name: the name of its session.
-  func connection(named name: String) throws -> Connection {
+  /// - Parameters:
+  ///   - name: the name of its session.
+  ///   - isDirect: whether there is no pooler between, though the fleet has one.
+  func connection(named name: String, isDirect: Bool = false) throws -> Connection {
     var options = PostgresStoreOptions()
     options.applicationName = name
-    return try Connection(Connection.Settings(database.url, options: options))
+    return try Connection(Connection.Settings(isDirect ? database.url : url, options: options))
   }
 
   /// The name of a session of a host.
@@ -96,8 +107,8 @@ final class LedgerFixture {
       let memory = MemoryLedger()
       memory.now = 1_000_000
       (self.memory, postgres, ledger) = (memory, nil, memory)
-    case .postgres:
-      let fixture = try FleetFixture()
+    case .postgres, .pooled:
+      let fixture = try FleetFixture(isPooled: kind == .pooled)
       (memory, postgres, ledger) = (nil, fixture, try fixture.ledger())
     }
     var joined: [Int] = []

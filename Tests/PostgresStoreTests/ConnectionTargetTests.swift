@@ -43,6 +43,20 @@ struct ConnectionTargetTests {
     #expect(unreadable.map { "\($0.debugDescription)".contains("geheim") } == false)
   }
 
+  @Test("takes the parameter of a pooler out, whose sessions keep no settings, and refuses several of them")
+  func pooled() throws {
+    let pooled = try target("postgresql://localhost:6432/jobs?pooled=yes&connect_timeout=7")
+    #expect(pooled.isPooled)
+    #expect(pooled.settings["connect_timeout"] == "7")
+    #expect(pooled.settings["options"] == nil)
+    #expect(
+      pooled.transactionSettings(ofSession: "a'b")?.contains("set_config('application_name', 'a''b', true)") == true)
+    #expect(try !target("postgresql://localhost/jobs?pooled=no").isPooled)
+    #expect(throws: StoreError.self) { try target("postgresql://localhost/jobs?pooled=perhaps") }
+    let several = #expect(throws: StoreError.self) { try target("postgresql://localhost,127.0.0.1/jobs?pooled=yes") }
+    #expect(several?.message.contains("several poolers") == true)
+  }
+
   @Test("keeps what the operator says, and adds what is missing")
   func settings() throws {
     let target = try target(

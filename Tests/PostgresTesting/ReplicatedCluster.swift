@@ -33,6 +33,12 @@ package final class ReplicatedCluster: Sendable {
   /// The folder of a server's socket.
   package func socketFolder(_ server: Int) -> String { folder.path("s\(server)") }
 
+  /// The folder of the socket of a pooler that leads to the primary, and gives each transaction another connection.
+  package var poolerFolder: String { folder.path("pool") }
+
+  /// Has the pooler lead to a server.
+  package func lead(to server: Int) throws { try perform("lead \(server)") }
+
   /// The address of a database on whichever server takes writes, with sockets in these folders.
   package static func url(of database: String, socketFolders: [String]) -> String {
     let hosts = socketFolders.map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? $0 }
@@ -96,9 +102,21 @@ package final class ReplicatedCluster: Sendable {
       done
       fail "server $1 does not follow"
     }
-    trap 'end 0; end 1' EXIT
-    mkdir s0 s1
-    [ ${#as[@]} = 0 ] || chown --reference="$folder" s0 s1
+    pool() {
+      [ -x /usr/sbin/pgbouncer ] || return 0
+      echo '"postgres" ""' >users
+      printf '%s\n' '[databases]' "* = host=$folder/s$1" '[pgbouncer]' 'listen_port = 5432' \
+        "unix_socket_dir = $folder/pool" 'auth_type = trust' "auth_file = $folder/users" 'pool_mode = transaction' \
+        'server_login_retry = 1' "logfile = $folder/pool/log" "pidfile = $folder/pool/pid" >pool.ini
+      if [ -e pool/pid ]; then
+        kill -HUP "$(cat pool/pid)"
+      else
+        run /usr/sbin/pgbouncer -d -q pool.ini || fail 'no pooler'
+      fi
+    }
+    trap 'end 0; end 1; [ ! -e pool/pid ] || kill "$(cat pool/pid)"' EXIT
+    mkdir s0 s1 pool
+    [ ${#as[@]} = 0 ] || chown --reference="$folder" s0 s1 pool
     : >servers.log
     chmod 666 servers.log
     run "$bin/initdb" -D s0/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync || fail 'no server'
@@ -112,6 +130,7 @@ package final class ReplicatedCluster: Sendable {
     END
     start 0
     rebuild 1
+    pool 0
     echo ready
     while read -r verb server; do
       case $verb in
@@ -119,6 +138,7 @@ package final class ReplicatedCluster: Sendable {
         start) start "$server" ;;
         promote) run "$bin/pg_ctl" -D "s$server/data" -s -w -t 60 promote || fail 'no new primary' ;;
         rebuild) rebuild "$server" ;;
+        lead) pool "$server" ;;
       esac
       echo ready
     done

@@ -23,7 +23,9 @@ package final class TestDatabase: Sendable {
   }
 
   /// The address of the same database through a pooler.
-  package var pooledURL: String { cluster.url(of: name, socketFolder: cluster.folder + "/pool", port: ":6432") }
+  package var pooledURL: String {
+    cluster.url(of: name, socketFolder: cluster.folder + "/pool", port: ":6432") + "?pooled=yes"
+  }
 
   /// The folder of the server's socket.
   package var socketFolder: String { cluster.folder }
@@ -43,6 +45,13 @@ package final class TestDatabase: Sendable {
   /// Runs SQL in the database, past the store; answers the first value, as text.
   @discardableResult
   package func run(_ sql: String) throws -> String? { try Self.run(sql, url) }
+
+  /// Runs SQL through the pooler, with nothing set for it; answers the first value, as text.
+  package func runPooled(_ sql: String) throws -> String? {
+    let connection = try Self.connected(pooledURL.replacing("?pooled=yes", with: ""))
+    defer { PQfinish(connection) }
+    return try Self.rows(sql, connection).first?.first ?? nil
+  }
 
   /// Runs SQL as the store's own shell would, in its schema: the values of a row with bars between them, a line per row.
   ///
@@ -102,7 +111,11 @@ package final class TestDatabase: Sendable {
   private static func connect(_ url: String) throws -> OpaquePointer? {
     let options = "-c%20statement_timeout%3D60s%20-c%20default_transaction_read_only%3Doff"
     let first = url.contains("?") ? "&" : "?"
-    let connection = PQconnectdb(url + first + "connect_timeout=10&options=" + options)
+    return try connected(url + first + "connect_timeout=10&options=" + options)
+  }
+
+  private static func connected(_ url: String) throws -> OpaquePointer? {
+    let connection = PQconnectdb(url)
     if PQstatus(connection) == CONNECTION_OK { return connection }
     defer { PQfinish(connection) }
     throw Failure(description: String(cString: PQerrorMessage(connection)))

@@ -48,15 +48,9 @@ final class StoreFixture {
       case .sqlite: .sqlite(at: folder.appendingPathComponent("test.sqlite"), options: options)
       case .inMemory: .inMemory
       case .postgres: .postgresql(url: try #require(database).url)
-      case .pooled: .postgresql(url: try #require(database).pooledURL, options: Self.pooledOptions)
+      case .pooled: .postgresql(url: try #require(database).pooledURL)
       }
     store = try description.open(self.model, Self.ordinal)
-  }
-
-  private static var pooledOptions: PostgresStoreOptions {
-    var options = PostgresStoreOptions()
-    options.isPooled = true
-    return options
   }
 
   deinit {

@@ -26,6 +26,8 @@ package final class Connection: @unchecked Sendable {
   private let settings: Settings
   /// The name by which the server's other sessions know it.
   private var name: String
+  /// SQL that makes the settings of each transaction, behind a pooler.
+  private var transactionSettings: String?
   private let role: StatementEvent.Role
   private var prepared: [PreparedKey: String] = [:]
   private var preparedCount = 0
@@ -38,6 +40,7 @@ package final class Connection: @unchecked Sendable {
     self.settings = settings
     self.role = role
     name = settings.target.applicationName
+    transactionSettings = settings.target.transactionSettings(ofSession: name)
     link = try ServerLink(settings.target, noticeLog: settings.noticeLog)
   }
 
@@ -97,14 +100,15 @@ package final class Connection: @unchecked Sendable {
   /// - Throws: the error of the first statement that failed; those behind it did not run.
   @discardableResult
   package func pipeline(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
-    var ahead = takeDue()
-    var requests = requests
-    if let setting = settings.target.transactionSettings {
-      if !link.isInTransaction { ahead.insert(Request(setting, isLogged: false), at: min(1, ahead.count)) }
-      ahead = ahead.map(\.once)
-      requests = requests.map(\.once)
-    }
-    return Array(try sendTogether(ahead + requests).dropFirst(ahead.count))
+    let ahead = takeDue()
+    let all = ahead + requests
+    guard let setting = transactionSettings else { return Array(try sendTogether(all).dropFirst(ahead.count)) }
+    if link.isInTransaction { return Array(try sendTogether(all.map(\.once)).dropFirst(ahead.count)) }
+    // The way of a transaction is decided before its first statement.
+    let place = all.first?.sql.hasPrefix("BEGIN") == true ? 1 : 0
+    var results = try sendTogether((all[..<place] + [Request(setting, isLogged: false)] + all[place...]).map(\.once))
+    results.remove(at: place)
+    return Array(results.dropFirst(ahead.count))
   }
 
   func takeDue() -> [Request] {
@@ -137,7 +141,7 @@ package final class Connection: @unchecked Sendable {
     if let failure {
       // Which of them the server has is not worth to be found out.
       for key in made { prepared[key] = nil }
-      throw failure
+      throw misled(failure) ?? failure
     }
     if settings.statementLog != nil {
       for (request, result) in zip(requests, results) where request.isLogged {
@@ -215,6 +219,13 @@ package final class Connection: @unchecked Sendable {
     return failure == nil ? result : nil
   }
 
+  /// The failure of a pooler that leads to a standby, as while it is told of a failover; ends the connection.
+  private func misled(_ failure: StoreError) -> StoreError? {
+    guard settings.isPooled, failure.code == .readOnly, failure.detail?.hasPrefix("25006") == true else { return nil }
+    close()
+    return StoreError(.unavailable, failure.message, path: failure.path, detail: failure.detail)
+  }
+
   private func error(of result: OpaquePointer, _ sql: String?) -> StoreError {
     ServerFailure.error(of: result, place: place, role: link.role, constraints: settings.constraints, sql: sql)
   }
@@ -228,6 +239,9 @@ package final class Connection: @unchecked Sendable {
 }
 
 extension Connection.Settings {
+  /// True if the address leads to a pooler, which passes on no notifications.
+  package var isPooled: Bool { target.isPooled }
+
   /// The settings of connections that are no store's.
   package init(_ url: String, options: PostgresStoreOptions) throws(StoreError) {
     self.init(
@@ -252,7 +266,7 @@ extension Connection {
 
   /// The statements with the settings of their transaction, if they begin one and the connection does not keep them.
   private func withSettings(_ sql: String) -> String {
-    guard let setting = settings.target.transactionSettings, !link.isInTransaction else { return sql }
+    guard let setting = transactionSettings, !link.isInTransaction else { return sql }
     guard sql.hasPrefix("BEGIN") else { return "\(setting); \(sql)" }
     let end = sql.firstIndex(of: ";") ?? sql.endIndex
     return "\(sql[..<end]); \(setting)\(sql[end...])"
@@ -269,7 +283,7 @@ extension Connection {
       default: if failure == nil { failure = error(of: handle, sql) }
       }
     }
-    if let failure { throw failure }
+    if let failure { throw misled(failure) ?? failure }
     return command
   }
 
@@ -300,8 +314,9 @@ extension Connection {
   /// Has other sessions know this one by a name, such as those who may have to end it.
   func rename(_ name: String) throws(StoreError) {
     if name == self.name { return }
-    try control("SET application_name = \(SchemaName.literal(name))")
+    if transactionSettings == nil { try control("SET application_name = \(SchemaName.literal(name))") }
     self.name = name
+    transactionSettings = settings.target.transactionSettings(ofSession: name)
   }
 
   /// A copy of the socket's descriptor, to wait on; nil once the connection broke.

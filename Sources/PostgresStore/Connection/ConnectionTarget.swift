@@ -9,8 +9,10 @@ struct ConnectionTarget: Sendable {
   let place: String
   /// Libpq's keywords with their values.
   let settings: [String: String]
-  /// SQL that makes the settings of a transaction, where a connection can't keep them.
-  let transactionSettings: String?
+  /// True if the address leads to a pooler that gives each transaction another connection.
+  let isPooled: Bool
+  /// The server's settings that the store needs, of the connection or, behind a pooler, of each transaction.
+  private let parameters: [(name: String, value: String)]
   /// The time that connecting may take, for all servers together.
   let connectLimit: Duration
   /// The name of its sessions on the server.
@@ -21,6 +23,8 @@ struct ConnectionTarget: Sendable {
   /// - Throws: ``StoreError/Code/cannotOpen`` if the address can't be read, names a password, or does not ask for a
   ///   verified server where others could listen.
   init(_ url: String, options: PostgresStoreOptions) throws(StoreError) {
+    let (url, isPooled) = try Self.split(url)
+    self.isPooled = isPooled
     var settings = try Self.parse(url)
     let defaults = Self.defaults()
     let hosts = Self.list(settings["host"] ?? defaults["host"])
@@ -39,23 +43,26 @@ struct ConnectionTarget: Sendable {
           + "connection; write out what stands in it", path: place)
     }
     let destinations = addresses.isEmpty ? hosts : addresses
+    if isPooled && destinations.count > 1 {
+      throw StoreError(
+        .cannotOpen,
+        "the address of the database names several poolers, which don't tell whether their server takes changes; name one "
+          + "that is led to the primary, or the servers themselves, without pooled=yes", path: place)
+    }
     if !destinations.allSatisfy(Self.isOnThisMachine) { try Self.demandVerifiedServer(&settings, place) }
     settings["client_encoding"] = "UTF8"
     settings["application_name"] = options.applicationName
     applicationName = options.applicationName
     if let file = options.passwordFile { settings["passfile"] = file }
     let usual = [
-      "connect_timeout": String(options.connectTimeout), "target_session_attrs": "read-write",
+      "connect_timeout": String(options.connectTimeout),  // What a pooler tells of its server may be of long ago.
+      "target_session_attrs": isPooled ? "any" : "read-write",
       "tcp_user_timeout": "5000", "keepalives": "1", "keepalives_idle": "2", "keepalives_interval": "1",
       "keepalives_count": "3",
     ]
     settings.merge(usual) { given, _ in given }
-    let parameters = Self.parameters(options)
-    if options.isPooled {
-      let values = parameters.map { "set_config('\($0.name)', \(SchemaName.literal($0.value)), true)" }
-      transactionSettings = "SELECT " + values.joined(separator: ", ")
-    } else {
-      transactionSettings = nil
+    parameters = Self.parameters(options)
+    if !isPooled {
       settings["options"] = ([settings["options"]].compactMap(\.self) + parameters.map(Self.commandLineSwitch))
         .joined(separator: " ")
     }
@@ -66,7 +73,17 @@ struct ConnectionTarget: Sendable {
     answerLimit = options.answerLimit ?? .seconds(options.statementTimeout + 5)
   }
 
-  /// The settings that the store needs, of the connection or of each transaction.
+  /// SQL that makes the settings of a transaction, where a connection can't keep them; nil where it can.
+  ///
+  /// - Parameter name: the name of the session, by which others find whoever has a transaction open.
+  func transactionSettings(ofSession name: String) -> String? {
+    if !isPooled { return nil }
+    let values = (parameters + [("application_name", name)]).map {
+      "set_config('\($0.name)', \(SchemaName.literal($0.value)), true)"
+    }
+    return "SELECT " + values.joined(separator: ", ")
+  }
+
   private static func parameters(_ options: PostgresStoreOptions) -> [(name: String, value: String)] {
     [
       ("search_path", SchemaName.quoted(options.schemaName)), ("statement_timeout", "\(options.statementTimeout)s"),
@@ -79,6 +96,23 @@ struct ConnectionTarget: Sendable {
   private static func commandLineSwitch(_ name: String, _ value: String) -> String {
     // Spaces and backslashes would end a switch.
     "-c \(name)=\(value.replacing("\\", with: "\\\\").replacing(" ", with: "\\ "))"
+  }
+
+  /// An address as libpq reads it, and the value of the one parameter that is not libpq's.
+  private static func split(_ url: String) throws(StoreError) -> (url: String, isPooled: Bool) {
+    guard let start = url.firstIndex(of: "?") else { return (url, false) }
+    let items = url[url.index(after: start)...].split(separator: "&", omittingEmptySubsequences: false)
+    let values = items.filter { $0.hasPrefix("pooled=") }.map { $0.dropFirst("pooled=".count) }
+    guard let value = values.last else { return (url, false) }
+    guard value == "yes" || value == "no" else {
+      throw StoreError(
+        .cannotOpen,
+        "the address of the database says pooled=\(value); write pooled=yes if it leads to a pooler such as pgbouncer, or "
+          + "leave it out")
+    }
+    let others = items.filter { !$0.hasPrefix("pooled=") }
+    let rest = others.isEmpty ? "" : "?" + others.joined(separator: "&")
+    return (url[..<start] + rest, value == "yes")
   }
 
   private static func parse(_ url: String) throws(StoreError) -> [String: String] {

@@ -117,8 +117,8 @@ enum ServerFailure {
     if text.contains("unsupported startup parameter") {
       return make(
         .cannotOpen,
-        "a pooler such as pgbouncer answers, which keeps no settings of a connection; name the server itself in the "
-          + "address, or, in a program that uses the library, set isPooled")
+        "a pooler such as pgbouncer answers, which keeps no settings of a connection; add the parameter pooled=yes to the "
+          + "address, as in postgresql://host:6432/database?pooled=yes, or name the server itself")
     }
     if text.contains("certificate") || text.contains("SSL") {
       return make(

@@ -49,14 +49,14 @@ package final class PostgresCopySource: CopySource {
       throw StoreError(.notAStore, "there is no store in the schema \(schemaName) of the database", path: place)
     }
     if isFinished { try inspection.checkFormat() }
-    try connection.control("SET idle_in_transaction_session_timeout = 0")
     hosts = try Hosts(connection)
     if isAlone { try hosts.checkNone(place) }
     try connection.control(Self.begin)
     store = try Self.describe(connection, inspection)
   }
 
-  private static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+  private static let begin =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0"
 
   /// Has the next statement take a new snapshot, if others may use the store.
   private func renewSnapshot() throws(StoreError) {

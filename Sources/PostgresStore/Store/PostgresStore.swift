@@ -118,7 +118,7 @@ public final class PostgresStore: PersistentStore, Sendable {
   private func announce() { notices.withLock { $0 }?.announce() }
 
   package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {
-    guard options.noticesOtherWriters, !options.isPooled, !isEnclosed else { return }
+    guard options.noticesOtherWriters, !settings.target.isPooled, !isEnclosed else { return }
     // Keys that others use are those that they have reserved.
     let made = try CommitNotices(settings, schemaName: options.schemaName) { handler(ForeignCommit(highestKeys: [])) }
     notices.withLock { $0 = made }

@@ -37,11 +37,24 @@ struct FleetChaosTests {
   @Test("Whatever happens to hosts and servers, every job has its effects once, and no limit is exceeded")
   func chaos() async throws {
     let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"])
+    let count = FaultPlan.count("FLEET", short: Fault.allCases.count, whole: 1_000)
+    try await chaos(on: trial, count: count, FaultFigures("chaos in a fleet"))
+  }
+
+  @Test(
+    "So it is behind a pooler that gives each transaction another connection", .enabled(if: PostgresCluster.hasPooler())
+  )
+  func pooled() async throws {
+    let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"], isPooled: true)
+    let count = FaultPlan.count("POOLED", short: Fault.allCases.count, whole: 200)
+    try await chaos(on: trial, count: count, FaultFigures("chaos in a fleet behind a pooler"))
+  }
+
+  private func chaos(on trial: FleetTrial, count: Int, _ figures: FaultFigures) async throws {
     var faults: [Fault] = []
     // Each kind comes as often as the others.
-    let count = FaultPlan.count("FLEET", short: Fault.allCases.count, whole: 1_000)
     while faults.count < count { faults += await trial.shuffled(Fault.allCases).prefix(count - faults.count) }
-    var figures = FaultFigures("chaos in a fleet")
+    var figures = figures
     try await repeated(faults.map(\.rawValue), on: trial, &figures) { number in
       try await strike(faults[number], trial)
       try await trial.restartEnded(after: faults[number].rawValue)

@@ -43,22 +43,26 @@ actor FleetTrial {
   /// True if a spool has files.
   var hasWork: Bool { get throws { try hosts.contains { try !$0.root.isSpoolEmpty } } }
 
-  /// - Parameter isSynchronous: true to have commits wait for the standby.
-  init(hosts names: [String], isSynchronous: Bool = true) async throws {
+  /// - Parameters:
+  ///   - isSynchronous: true to have commits wait for the standby.
+  ///   - isPooled: true to have a pooler between the hosts and each server.
+  init(hosts names: [String], isSynchronous: Bool = true, isPooled: Bool = false) async throws {
     servers = try ReplicatedCluster()
     try TestDatabase.run("CREATE DATABASE \(Self.database)", servers.url(of: "postgres"))
     if !isSynchronous {
       try TestDatabase.run(
         "ALTER DATABASE \(Self.database) SET synchronous_commit = local", servers.url(of: "postgres"))
     }
-    for name in names { hosts.append(try await makeHost(name)) }
+    for name in names { hosts.append(try await makeHost(name, isPooled: isPooled)) }
     for index in hosts.indices { try await start(index) }
     try watch()
   }
 
-  private func makeHost(_ name: String) async throws -> Host {
-    let links = try (0...1).map { try CuttingProxy(to: servers.socketFolder($0)) }
-    let url = ReplicatedCluster.url(of: Self.database, socketFolders: links.map(\.socketFolder))
+  private func makeHost(_ name: String, isPooled: Bool) async throws -> Host {
+    let folders = isPooled ? [servers.poolerFolder] : (0...1).map(servers.socketFolder)
+    let links = try folders.map { try CuttingProxy(to: $0) }
+    let direct = ReplicatedCluster.url(of: Self.database, socketFolders: links.map(\.socketFolder))
+    let url = isPooled ? direct.replacing("target_session_attrs=read-write", with: "pooled=yes") : direct
     let root = try DaemonRoot(
       "[Store]\nUrl=\(url)\n[Fleet]\nName=\(name)\n[Workers]\nCount=3\n\(DaemonRoot.quickFlushes)\n"
         + "[Type wide]\nConcurrency=\(Self.wideLimit)\n[Queue calm]\nConcurrency=\(Self.calmLimit)\n")
@@ -290,6 +294,7 @@ actor FleetTrial {
     try await onThread { [primary] in
       try servers.kill(old)
       try servers.promote(primary)
+      try servers.lead(to: primary)
       try servers.rebuild(old)
     }
   }
