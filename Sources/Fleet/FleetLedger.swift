@@ -302,7 +302,4 @@ package struct Beat: Sendable {
 
   /// True if there are runs to read, or orders to end some, beside those that are known.
   func hasRuns(besides knownStops: Int) -> Bool { runCount > 0 || stopCount > knownStops }
-
-  /// True if it tells of something new.
-  func tells(besides knownStops: Int) -> Bool { hasRuns(besides: knownStops) || hasNews || hasOutcomes }
 }

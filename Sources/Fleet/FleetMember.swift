@@ -23,11 +23,7 @@ package struct FleetMember: Sendable {
 
   private var slots: [MemberChannel: WritingSlot]
   private var retries: [MemberChannel: LedgerRequest] = [:]
-  private var isBeating = false
-  /// The time from one beat to the next.
-  private var pause: Int64
-  /// True if the beat under way was sent before this host led, and so tells nothing about others.
-  private var beatsAgain = false
+  private var pace: BeatPace
   private var isReading = false
   private var readsAgain = false
   /// Numbers up to which it has read; later runs have higher ones than the last that it has taken.
@@ -62,7 +58,7 @@ package struct FleetMember: Sendable {
     self.number = number
     self.clock = clock
     self.times = times
-    pause = times.beat
+    pace = BeatPace(times)
     self.agingStep = agingStep
     lease = HostLease(joinSentAt: joinSentAt, times: times)
     slots = [
@@ -115,7 +111,7 @@ package struct FleetMember: Sendable {
       return goOn(.flush, at: now)
     case .recorded(let ended):
       noteDurable(ended)
-      return hintLead() + catchUp() + askSoon()
+      return hintLead() + catchUp() + pace.noteWritten()
     case .limited(let limits):
       self.limits = limits
       lead?.setLimits(limits, at: now)
@@ -135,8 +131,7 @@ package struct FleetMember: Sendable {
   // MARK: Beats
 
   private mutating func beat() -> [MemberAction] {
-    if isBeating { return [] }
-    isBeating = true
+    if !pace.begin() { return [] }
     floors.news = lead?.newsFloor ?? 0
     return [.send(.beat(host: number, above: floors), .beat)]
   }
@@ -144,10 +139,7 @@ package struct FleetMember: Sendable {
   private mutating func handleBeat(
     _ result: Result<LedgerReply, LedgerError>, _ sent: Int64, at now: Moment
   ) -> [MemberAction] {
-    isBeating = false
-    notePause(result)
-    let next = MemberAction.wake(.beatDue, after: beatsAgain ? 0 : max(0, sent + pause - now.steady))
-    beatsAgain = false
+    let next = pace.end(sentAt: sent, at: now.steady, isNew: result.tells(besides: stopped.count))
     switch result {
     case .failure(.fenced): return end(.fenced)
     case .failure(.impossible(let reason)): return end(.refused(reason))
@@ -176,24 +168,6 @@ package struct FleetMember: Sendable {
       lease.noteMissedBeat()
       return [next]
     }
-  }
-
-  /// Has the next beat come sooner the less time has passed since there was something new, where no hint tells of it.
-  private mutating func notePause(_ result: Result<LedgerReply, LedgerError>) {
-    guard let ask = times.ask else { return }
-    guard case .success(.beaten(let beat)) = result, beat.tells(besides: stopped.count) else {
-      pause = min(2 * pause, times.beat)
-      return
-    }
-    pause = ask
-  }
-
-  /// Beats soon, where no hint tells of what follows from what was written.
-  private mutating func askSoon() -> [MemberAction] {
-    guard let ask = times.ask else { return [] }
-    // The beat under way doubles it.
-    pause = isBeating ? ask / 2 : ask
-    return isBeating ? [] : [.wake(.beatDue, after: ask)]
   }
 
   /// Looks at who is silent: as the lead at everybody, else at the lead.
@@ -325,11 +299,11 @@ package struct FleetMember: Sendable {
       if flushing.isEmpty { return [] }
       noteDurable(flushing)
       flushing = []
-      return hintLead() + catchUp() + askSoon()
+      return hintLead() + catchUp() + pace.noteWritten()
     case .intake:
       defer { admitting = nil }
-      if case .jobs(let jobs, _)? = admitting { return [.admitted(jobs.map(\.id))] + hintLead() + askSoon() }
-      return hintLead() + askSoon()
+      if case .jobs(let jobs, _)? = admitting { return [.admitted(jobs.map(\.id))] + hintLead() + pace.noteWritten() }
+      return hintLead() + pace.noteWritten()
     case .lead: return noteLead(reply, at: now)
     }
   }
@@ -361,8 +335,7 @@ package struct FleetMember: Sendable {
       if case .refused? = reply { return [] }
       lead = Lead(term: term, times: times, agingStep: agingStep, limits: limits)
       // Who else is silent?
-      beatsAgain = isBeating
-      return [.wake(.beatDue, after: 0)]
+      return [pace.beatAnew()]
     }
     // If its answer is lost, all that were asked for count as removed.
     if let asked = lead?.endRemoval() {

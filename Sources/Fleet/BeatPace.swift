@@ -1,0 +1,53 @@
+/// When a host beats.
+///
+/// Where hints tell what there is to read, the time from one beat to the next is always the same. Where none arrive, beats come
+/// soon after something new, and ever later while they tell of nothing.
+struct BeatPace: Sendable {
+  private let times: FleetTimes
+  /// The time to the next beat, in milliseconds.
+  private var pause: Int64
+  private var isBeating = false
+  private var beatsAgain = false
+
+  init(_ times: FleetTimes) {
+    self.times = times
+    pause = times.beat
+  }
+
+  /// Begins a beat; false if one is under way.
+  mutating func begin() -> Bool {
+    defer { isBeating = true }
+    return !isBeating
+  }
+
+  /// Ends a beat; returns when the next one is due.
+  ///
+  /// - Parameter isNew: whether it told of something new.
+  mutating func end(sentAt sent: Int64, at now: Int64, isNew: Bool) -> MemberAction {
+    defer { (isBeating, beatsAgain) = (false, false) }
+    if let ask = times.ask { pause = isNew ? ask : min(2 * pause, times.beat) }
+    return .wake(.beatDue, after: beatsAgain ? 0 : max(0, sent + pause - now))
+  }
+
+  /// Has a beat come at once, also behind one that is under way, which was sent too early.
+  mutating func beatAnew() -> MemberAction {
+    beatsAgain = isBeating
+    return .wake(.beatDue, after: 0)
+  }
+
+  /// Has a beat come soon, since something was written that others answer, where no hint tells of that.
+  mutating func noteWritten() -> [MemberAction] {
+    guard let ask = times.ask else { return [] }
+    // The beat under way doubles it.
+    pause = isBeating ? ask / 2 : ask
+    return isBeating ? [] : [.wake(.beatDue, after: ask)]
+  }
+}
+
+extension Result<LedgerReply, LedgerError> {
+  /// True if it is the answer to a beat that tells of something new.
+  func tells(besides knownStops: Int) -> Bool {
+    guard case .success(.beaten(let beat)) = self else { return false }
+    return beat.hasRuns(besides: knownStops) || beat.hasNews || beat.hasOutcomes
+  }
+}

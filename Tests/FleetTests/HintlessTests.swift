@@ -1,0 +1,56 @@
+import Testing
+
+@testable import Fleet
+
+@Suite("A host that hears no hints")
+struct HintlessTests {
+  private static func member(_ times: FleetTimes) -> FleetMember {
+    FleetMember(
+      number: 1, joinSentAt: 0, clock: FleetClock(serverTime: 0, receivedAt: 0), times: times, agingStep: 1)
+  }
+
+  /// Tells it of a beat that is answered at once; returns the time until the next.
+  private static func pause(of member: inout FleetMember, at time: Int64, outcomes: Bool = false) -> Int64? {
+    _ = member.handle(.beatDue, at: time)
+    let beat = Beat(
+      time: time, server: LedgerServer(timeline: 1, isReplicated: true), term: 1, lead: 2, leadSilence: 0, silences: [],
+      runCount: 0, hasNews: false, hasOutcomes: outcomes)
+    return next(member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: time), at: time))
+  }
+
+  private static func next(_ actions: [MemberAction]) -> Int64? {
+    for action in actions { if case .wake(.beatDue, let delay) = action { return delay } }
+    return nil
+  }
+
+  @Test("asks soon after there was something new, and ever later while there is nothing")
+  func pauses() {
+    var member = Self.member(FleetTimes().withoutHints)
+    #expect(Self.pause(of: &member, at: 0) == 700)
+    #expect(Self.pause(of: &member, at: 700, outcomes: true) == 20)
+    var (time, pauses): (Int64, [Int64]) = (720, [])
+    for _ in 0..<7 {
+      let pause = Self.pause(of: &member, at: time) ?? -1
+      pauses.append(pause)
+      time += pause
+    }
+    #expect(pauses == [40, 80, 160, 320, 640, 700, 700])
+  }
+
+  @Test("asks soon for what others do with what it has written, also if a beat is under way")
+  func written() {
+    var member = Self.member(FleetTimes().withoutHints)
+    #expect(Self.next(member.handle(.recorded([]), at: 10)) == 20)
+    #expect(Self.pause(of: &member, at: 30) == 40)
+    _ = member.handle(.beatDue, at: 70)
+    #expect(Self.next(member.handle(.recorded([]), at: 71)) == nil)
+    #expect(Self.pause(of: &member, at: 70) == 20)
+  }
+
+  @Test("is one whose beats come no sooner, if hints arrive")
+  func hinted() {
+    var member = Self.member(FleetTimes())
+    #expect(Self.next(member.handle(.recorded([]), at: 10)) == nil)
+    #expect(Self.pause(of: &member, at: 30, outcomes: true) == 700)
+  }
+}
