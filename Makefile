@@ -31,7 +31,7 @@ SOURCES := Sources Tests Plugins Examples Benchmarks Fuzzing Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan \
-  test-kill test-faults test-fleet test-fleet-of-one plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install \
+  test-kill test-faults test-fleet test-fleet-of-one test-upgrade plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install \
   uninstall deb dist test-dist test-packages check-reproducible release clean
 
 help: ## List the targets
@@ -110,6 +110,14 @@ test-fleet: ## Do 1,000 faults to four daemons and two PostgreSQL servers, and l
 	$(SWIFT) build --build-tests $(STRICT)
 	BOBBIN_FAULTS=all BOBBIN_SNAPSHOT_SECONDS=$${BOBBIN_SNAPSHOT_SECONDS:-600} \
 	  scripts/run-tests --skip-build $(STRICT) --filter 'FleetChaosTests|HotTableTests'
+
+# FROM=a commit or tag of another daemon: the oldest whose ledger is that of today, or the last release.
+test-upgrade: FROM ?= 35fa9cb9
+test-upgrade: ## Give hosts of a fleet another release one by one under load, and the old one again (FROM=commit)
+	@scripts/install-dependencies test
+	$(SWIFT) build --build-tests $(STRICT)
+	BOBBIN_EARLIER_DAEMON=$$(scripts/build-earlier $(FROM)) BOBBIN_FAULTS=all \
+	  scripts/run-tests --skip-build $(STRICT) --filter 'FleetChaosTests/upgrade'
 
 plant-faults: ## Plant hundreds of faults, one at a time, and name those that no test notices (FAULTS='--module Jobs')
 	@scripts/plant-faults $(FAULTS)

@@ -6,6 +6,8 @@ struct BeatPace: Sendable {
   private let times: FleetTimes
   /// The time to the next beat, in milliseconds.
   private var pause: Int64
+  /// What the last beat told of, which is nothing new while it lies there.
+  private var known: (news: Int64?, outcome: Int64?) = (nil, nil)
   private var isBeating = false
   private var beatsAgain = false
 
@@ -22,11 +24,19 @@ struct BeatPace: Sendable {
 
   /// Ends a beat; returns when the next one is due.
   ///
-  /// - Parameter isNew: whether it told of something new.
-  mutating func end(sentAt sent: Int64, at now: Int64, isNew: Bool) -> MemberAction {
+  /// - Parameters:
+  ///   - beat: its answer, if one came.
+  ///   - knownStops: the number of the host's runs that are known to be told to end.
+  mutating func end(_ beat: Beat?, sentAt sent: Int64, at now: Int64, knownStops: Int) -> MemberAction {
     defer { (isBeating, beatsAgain) = (false, false) }
+    let isNew = beat.map { $0.hasRuns(besides: knownStops) || tells($0) } ?? false
+    if let beat { known = (beat.news, beat.outcome) }
     if let ask = times.ask { pause = isNew ? ask : min(2 * pause, times.beat) }
     return .wake(.beatDue, after: beatsAgain ? 0 : max(0, sent + pause - now))
+  }
+
+  private func tells(_ beat: Beat) -> Bool {
+    beat.news.map { $0 != known.news } ?? false || beat.outcome.map { $0 != known.outcome } ?? false
   }
 
   /// Has a beat come at once, also behind one that is under way, which was sent too early.
@@ -41,13 +51,5 @@ struct BeatPace: Sendable {
     // The beat under way doubles it.
     pause = isBeating ? ask / 2 : ask
     return isBeating ? [] : [.wake(.beatDue, after: ask)]
-  }
-}
-
-extension Result<LedgerReply, LedgerError> {
-  /// True if it is the answer to a beat that tells of something new.
-  func tells(besides knownStops: Int) -> Bool {
-    guard case .success(.beaten(let beat)) = self else { return false }
-    return beat.hasRuns(besides: knownStops) || beat.hasNews || beat.hasOutcomes
   }
 }

@@ -275,17 +275,17 @@ package struct Beat: Sendable {
   package var runCount: Int
   /// The number of them that are told to end.
   package var stopCount: Int
-  /// True if there are news above the floor; for the lead only.
-  package var hasNews: Bool
-  /// True if jobs of the host's spool have ended, and it has not forgotten that yet, as far as it is above the floor.
-  package var hasOutcomes: Bool
+  /// The number of the last news above the floor, if there are any; for the lead only.
+  package var news: Int64?
+  /// The number of the last end of jobs of the host's spool that it has not forgotten yet, above the floor.
+  package var outcome: Int64?
   /// The resources that operators have paused, and the hosts that they have drained.
   package var paused: Set<Resource.Name>
 
   package init(
     time: Int64, server: LedgerServer, term: Int64, lead: Int?, leadSilence: Int64?,
     silences: [(host: Int, time: Int64)], runCount: Int,
-    stopCount: Int = 0, hasNews: Bool, hasOutcomes: Bool = false, paused: Set<Resource.Name> = []
+    stopCount: Int = 0, news: Int64? = nil, outcome: Int64? = nil, paused: Set<Resource.Name> = []
   ) {
     self.time = time
     self.server = server
@@ -295,8 +295,8 @@ package struct Beat: Sendable {
     self.silences = silences
     self.runCount = runCount
     self.stopCount = stopCount
-    self.hasNews = hasNews
-    self.hasOutcomes = hasOutcomes
+    self.news = news
+    self.outcome = outcome
     self.paused = paused
   }
 

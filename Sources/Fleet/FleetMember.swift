@@ -139,7 +139,9 @@ package struct FleetMember: Sendable {
   private mutating func handleBeat(
     _ result: Result<LedgerReply, LedgerError>, _ sent: Int64, at now: Moment
   ) -> [MemberAction] {
-    let next = pace.end(sentAt: sent, at: now.steady, isNew: result.tells(besides: stopped.count))
+    var beat: Beat?
+    if case .success(.beaten(let answer)) = result { beat = answer }
+    let next = pace.end(beat, sentAt: sent, at: now.steady, knownStops: stopped.count)
     switch result {
     case .failure(.fenced): return end(.fenced)
     case .failure(.impossible(let reason)): return end(.refused(reason))
@@ -160,9 +162,9 @@ package struct FleetMember: Sendable {
       // That it has joined.
       if isFirst { actions += hintLead() }
       actions += watch(beat, at: now)
-      // A hint may have been lost.
+      // A hint may have been lost, or none are sent.
       if beat.hasRuns(besides: stopped.count) || wasDoubtful || isOther { actions += read() }
-      if beat.hasNews || isOther { lead?.noteNewsInInbox() }
+      if beat.news != nil || isOther { lead?.noteNewsInInbox(last: beat.news) }
       return actions + goOn(.lead, at: now)
     default:
       lease.noteMissedBeat()

@@ -62,9 +62,11 @@ package struct Lead: Sendable {
   mutating func noteHint() { hasHint = true }
 
   /// Notes that the inbox is not empty: something was not told of, or lies there that was read.
-  mutating func noteNewsInInbox() {
+  ///
+  /// - Parameter last: the number of the last in it, if that is known.
+  mutating func noteNewsInInbox(last: Int64?) {
     hasHint = true
-    isToDelete = true
+    if last.map(knownNews.contains) ?? true { isToDelete = true }
   }
 
   /// The number up to which news have been read, and nothing comes late any more.

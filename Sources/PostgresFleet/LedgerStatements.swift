@@ -142,8 +142,8 @@ enum LedgerStatements {
       Request(
         """
         SELECT l.term, l.host, \(silence("b")), b.host IS NOT NULL, r.count, \
-        r.stops, l.host = $1 AND EXISTS (SELECT 1 FROM _inbox WHERE number > $3), \
-        EXISTS (SELECT 1 FROM _outcome AS o JOIN _host AS h ON h.root = o.spool WHERE h.number = $1 AND o.number > $4), \
+        r.stops, CASE WHEN l.host = $1 THEN (SELECT max(number) FROM _inbox WHERE number > $3) END, \
+        (SELECT max(number) FROM _outcome WHERE spool = (SELECT root FROM _host WHERE number = $1) AND number > $4), \
         \(time), set_config('synchronous_commit', 'off', true) FROM _lead AS l LEFT JOIN _beat AS b ON b.host = l.host, \
         (SELECT (SELECT count(*) FROM _run WHERE host = $1 AND number > $2) AS count, \
         (SELECT count(*) FROM _run WHERE host = $1 AND stop IS NOT NULL) AS stops) AS r

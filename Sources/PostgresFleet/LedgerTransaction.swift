@@ -229,8 +229,9 @@ struct LedgerTransaction {
       lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
       leadSilence: fleet.integer(0, 3) == 1 ? fleet.integer(0, 2) : nil,
       silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
-      runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)), hasNews: fleet.integer(0, 6) == 1,
-      hasOutcomes: fleet.integer(0, 7) == 1, paused: pauses(results[3]))
+      runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)),
+      news: fleet.isNull(0, 6) ? nil : fleet.integer(0, 6),
+      outcome: fleet.isNull(0, 7) ? nil : fleet.integer(0, 7), paused: pauses(results[3]))
     beat.log = Self.log(results[4])
     return .beaten(beat)
   }

@@ -38,8 +38,8 @@ public struct PostgresStoreOptions: Sendable {
   /// True if other hosts are told of this store's commits, and theirs are noticed: contexts that merge automatically show
   /// them, and the coordinator's `remoteChanges()` tells of them.
   ///
-  /// It takes a connection and a thread, and has no effect behind a pooler. With history, what others have changed is read from there; without, what is in
-  /// memory is read again. Programs that use other libraries tell nobody.
+  /// It takes a connection and a thread, and has no effect behind a pooler. With history, what others have changed is read
+  /// from there; without, what is in memory is read again. Programs that use other libraries tell nobody.
   public var noticesOtherWriters = true
   /// True if statements search as ``IndexSearch/settings`` say.
   package var searchesByIndex = false

@@ -18,7 +18,7 @@ package final class DaemonProcess: Sendable {
   /// Starts the daemon and waits until it is ready.
   ///
   /// - Parameters:
-  ///   - program: the name of a built daemon.
+  ///   - program: the name of a built daemon, or the path of another.
   ///   - wrapper: a program and its arguments that runs the daemon, such as `setpriv`.
   ///   - environment: what it gets beside what every daemon gets.
   ///   - descriptors: its numbers of descriptors of the test's, such as sockets.
@@ -42,7 +42,7 @@ package final class DaemonProcess: Sendable {
     let changes = root.changes
     let notify = try NotifySocket(path: root.runtime.path("notify")) { changes.note() }
     self.notify = notify
-    let program = try RepositoryPaths.executable(name).path(percentEncoded: false)
+    let program = try RepositoryPaths.program(name)
     let command = wrapper + [program] + (arguments ?? ["--root", root.directory.path])
     let started = try FileDescriptor.pipe().split { (reader, writer) throws in
       let child = try ChildProcess.start(

@@ -35,7 +35,7 @@ extension MemoryLedger {
         leadSilence: leader.flatMap { beats.row($0, for: id) }.map { now - $0 }, silences: silences,
         runCount: runs(of: host, transaction).count { runNumbers[$0, default: 0] > floors.runs },
         stopCount: stops(of: host, transaction).count,
-        hasNews: isLead && inbox.all(for: id).contains { $0.key > floors.news },
+        news: isLead ? inbox.all(for: id).map(\.key).filter { $0 > floors.news }.max() : nil,
         paused: Set(paused.all(for: id).map(\.key))))
   }
 

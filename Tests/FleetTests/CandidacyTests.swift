@@ -12,7 +12,7 @@ struct CandidacyTests {
     let beat = Beat(
       time: time, server: LedgerServer(timeline: 1, isReplicated: true), term: 1, lead: lead,
       leadSilence: lead.map { _ in 0 },
-      silences: [], runCount: 0, hasNews: false)
+      silences: [], runCount: 0)
     return member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: sent), at: now)
   }
 

@@ -13,7 +13,7 @@ struct ComingAndGoingTests {
       number: 1, joinSentAt: 0, clock: FleetClock(serverTime: 0, receivedAt: 0), times: FleetTimes(), agingStep: 1)
     let beat = Beat(
       time: 0, server: LedgerServer(timeline: 1, isReplicated: true), term: 1, lead: 2, leadSilence: 0, silences: [],
-      runCount: 0, hasNews: false)
+      runCount: 0)
     let hints = [0, 700].map { time in
       member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: time), at: time + 2).contains {
         if case .hint([2], .news) = $0 { true } else { false }

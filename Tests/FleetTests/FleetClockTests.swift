@@ -31,7 +31,7 @@ struct FleetClockTests {
     // The server's clock was set back by an hour.
     let beat = Beat(
       time: 3_600_700, server: LedgerServer(timeline: 1, isReplicated: false), term: 1, lead: 1, leadSilence: 0,
-      silences: [], runCount: 0, hasNews: false)
+      silences: [], runCount: 0)
     _ = member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: 690), at: 700)
     #expect(member.moment(at: 700).wall == 3_600_710)
   }

@@ -10,11 +10,11 @@ struct HintlessTests {
   }
 
   /// Tells it of a beat that is answered at once; returns the time until the next.
-  private static func pause(of member: inout FleetMember, at time: Int64, outcomes: Bool = false) -> Int64? {
+  private static func pause(of member: inout FleetMember, at time: Int64, outcome: Int64? = nil) -> Int64? {
     _ = member.handle(.beatDue, at: time)
     let beat = Beat(
       time: time, server: LedgerServer(timeline: 1, isReplicated: true), term: 1, lead: 2, leadSilence: 0, silences: [],
-      runCount: 0, hasNews: false, hasOutcomes: outcomes)
+      runCount: 0, outcome: outcome)
     return next(member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: time), at: time))
   }
 
@@ -27,8 +27,11 @@ struct HintlessTests {
   func pauses() {
     var member = Self.member(FleetTimes().withoutHints)
     #expect(Self.pause(of: &member, at: 0) == 700)
-    #expect(Self.pause(of: &member, at: 700, outcomes: true) == 20)
-    var (time, pauses): (Int64, [Int64]) = (720, [])
+    #expect(Self.pause(of: &member, at: 700, outcome: 7) == 20)
+    // One that lies there is nothing new, another is.
+    #expect(Self.pause(of: &member, at: 720, outcome: 7) == 40)
+    #expect(Self.pause(of: &member, at: 760, outcome: 8) == 20)
+    var (time, pauses): (Int64, [Int64]) = (780, [])
     for _ in 0..<7 {
       let pause = Self.pause(of: &member, at: time) ?? -1
       pauses.append(pause)
@@ -51,6 +54,6 @@ struct HintlessTests {
   func hinted() {
     var member = Self.member(FleetTimes())
     #expect(Self.next(member.handle(.recorded([]), at: 10)) == nil)
-    #expect(Self.pause(of: &member, at: 30, outcomes: true) == 700)
+    #expect(Self.pause(of: &member, at: 30, outcome: 7) == 700)
   }
 }

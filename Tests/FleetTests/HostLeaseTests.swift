@@ -51,7 +51,7 @@ struct HostLeaseTests {
     var member = FleetMember(number: 1, joinSentAt: 0, clock: clock, times: FleetTimes(), agingStep: 60_000)
     let beat = Beat(
       time: 1_000, server: LedgerServer(timeline: 1, isReplicated: false), term: 1, lead: 2, leadSilence: 0,
-      silences: [], runCount: 0, hasNews: false)
+      silences: [], runCount: 0)
     _ = member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: 700), at: 2_600)
     #expect(member.lease.phase(at: 3_399) == .alive)
     #expect(member.lease.phase(at: 3_400) == .doubtful)
@@ -71,7 +71,7 @@ struct HostLeaseTests {
       let beat = Beat(
         time: now, server: LedgerServer(timeline: 1, isReplicated: true), term: 1, lead: 2, leadSilence: 0,
         silences: [],
-        runCount: 0, hasNews: false)
+        runCount: 0)
       return member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: sent), at: now)
     }
     #expect(due(answer(sentAt: 700, at: 710)) == 2_690)

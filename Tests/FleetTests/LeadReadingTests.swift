@@ -69,7 +69,7 @@ import Testing
     }
     try answer(reading, with: [])
     #expect(next() == nil)
-    lead.noteNewsInInbox()
+    lead.noteNewsInInbox(last: nil)
     guard case .round(let round, _)? = next() else {
       Issue.record("nothing is deleted")
       return
@@ -112,7 +112,7 @@ import Testing
     for (number, key) in [(7, 1), (8, 2), (9, 3), (10, 4)] as [(Int64, Int64)] {
       lead.noteHint()
       try answer(next(), with: [(number, admitted(key))])
-      lead.noteNewsInInbox()
+      lead.noteNewsInInbox(last: nil)
       if case .round(let round, _)? = next() { try answer(.round(round, receipt), with: []) }
     }
     #expect(lead.newsFloor >= 7)

@@ -10,7 +10,7 @@ struct OtherServerTests {
   private mutating func beat(_ timeline: Int64, isReplicated: Bool, at time: Int64) -> [MemberAction] {
     let beat = Beat(
       time: time, server: LedgerServer(timeline: timeline, isReplicated: isReplicated), term: 1, lead: 2,
-      leadSilence: 0, silences: [], runCount: 0, hasNews: false)
+      leadSilence: 0, silences: [], runCount: 0)
     return member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: time), at: time)
   }
 

@@ -25,17 +25,23 @@ struct FailoverTests {
     model = try BuiltInModel.merged(withModelsIn: "/nonexistent")
     let job = try #require(model.entitiesByName["Job"])
     try PostgresStore(url, model: model, coordinatorOrdinal: FleetFixture.ordinal).close()
-    fleet = try FleetDatabase(
-      url, job: job, coordinatorOrdinal: FleetFixture.ordinal, release: LedgerRelease("1.0"))
+    fleet = try Self.fleet(at: url, job)
+  }
+
+  private static func fleet(at url: String, _ job: Entity) throws -> FleetDatabase {
+    try FleetDatabase(url, job: job, coordinatorOrdinal: FleetFixture.ordinal, release: LedgerRelease("1.0"))
   }
 
   private func receipt(_ number: Int64) -> Receipt { Receipt(host: 1, slot: 1, number: number) }
 
+  private func id(_ key: Int64) throws -> ManagedObjectID {
+    let entity = try #require(model.entitiesByName["Job"])
+    return ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: FleetFixture.ordinal)
+  }
+
   /// An admission of a job with that key.
   private func admission(_ key: Int64) throws -> LedgerRequest {
-    let entity = try #require(model.entitiesByName["Job"])
-    let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: FleetFixture.ordinal)
-    let job = FleetJob(id: id, name: "job\(key)", specification: JobSpecification(type: "work"), created: 0)
+    let job = FleetJob(id: try id(key), name: "job\(key)", specification: JobSpecification(type: "work"), created: 0)
     return .admit([job], receipt(key))
   }
 
@@ -121,6 +127,43 @@ struct FailoverTests {
     #expect(both.standbyCount == 1 && both.followedTo != nil)
     let hidden = try log(as: "plain")
     #expect(hidden.isHidden && hidden.standbyCount == 2 && hidden.followedTo == nil)
+  }
+
+  @Test(
+    "that a pooler leads to for a while is a database that is away, also for who only reads",
+    .enabled(if: PostgresCluster.hasPooler()))
+  func misledPooler() throws {
+    let url = ReplicatedCluster.url(of: "postgres", socketFolders: [servers.poolerFolder], isPooled: true)
+    let pooled = try Self.fleet(at: url, try #require(model.entitiesByName["Job"]))
+    let ledger = try pooled.ledger("a", of: 1)
+    _ = try join(ledger)
+    _ = try ledger.perform(try admission(1))
+    let store = try PostgresStore(url, model: model, coordinatorOrdinal: FleetFixture.ordinal)
+    let jobs = try [1, 2].map { try id($0) }
+    #expect(try store.read { try $0.rows(for: jobs).map { $0 == nil } } == [false, true])
+    try servers.lead(to: 1)
+    #expect(throws: LedgerError.unavailable) { try ledger.perform(.readRuns(host: 1)) }
+    #expect(throws: LedgerError.unavailable) { try ledger.perform(.beat(host: 1)) }
+    #expect(throws: LedgerError.unknown) { try ledger.perform(try admission(2)) }
+    #expect(throws: LedgerError.unavailable) { try ledger.perform(.outcome(of: receipt(2))) }
+    #expect(#expect(throws: StoreError.self) { try store.read { try $0.rows(for: jobs) } }?.code == .unavailable)
+    try servers.lead(to: 0)
+    #expect(try ledger.perform(.outcome(of: receipt(2))).isOutcomeWritten == false)
+    _ = try ledger.perform(try admission(2))
+    #expect(try store.read { try $0.rows(for: jobs).allSatisfy { $0 != nil } })
+    try store.close()
+  }
+
+  @Test(
+    "behind a pooler that forgets the settings of connections is refused until the address says so",
+    .enabled(if: PostgresCluster.hasPooler()))
+  func forgetfulPooler() throws {
+    let url = ReplicatedCluster.url(of: "postgres", socketFolders: [servers.poolerFolder])
+    let error = #expect(throws: StoreError.self) {
+      try PostgresStore(url, model: model, coordinatorOrdinal: FleetFixture.ordinal).close()
+    }
+    #expect(error?.code == .cannotOpen)
+    #expect(error?.message.contains("pooled=yes") == true, "\(error?.debugDescription ?? "")")
   }
 
   @Test("that is named and not there keeps commits waiting: that is told, and what was waited for is not lost")

@@ -311,7 +311,7 @@ private final class RandomHistory {
     case .success(.joined(let number, _)): "joined \(number)"
     case .success(.beaten(let beat)):
       "beat \(beat.term) \(beat.lead ?? 0) \(beat.leadSilence != nil) \(beat.silences.map(\.host).sorted()) "
-        + "\(beat.runCount) \(beat.stopCount) \(beat.hasNews) \(beat.paused.map { "\($0)" }.sorted())"
+        + "\(beat.runCount) \(beat.stopCount) \(beat.news != nil) \(beat.paused.map { "\($0)" }.sorted())"
     case .success(.loaded(let state)):
       "hosts \(state.hosts.sorted { $0.key < $1.key }.map { "\($0.key): \(text($0.value))" }) "
         + "runs \(state.runs.sorted { $0.job.key < $1.job.key }.map(text)) jobs \(state.jobs.map(text)) "

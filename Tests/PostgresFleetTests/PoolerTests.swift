@@ -19,24 +19,15 @@ struct PoolerTests {
     #expect(error?.message.contains("pooled=yes") == true)
   }
 
-  @Test("is told what the parameter may be")
-  func parameter() throws {
-    let fixture = try FleetFixture()
-    let error = #expect(throws: StoreError.self) {
-      try FleetDatabase(
-        fixture.database.url + "?pooled=true", job: fixture.job, coordinatorOrdinal: FleetFixture.ordinal,
-        release: LedgerRelease("1.0"))
-    }
-    #expect(error?.code == .cannotOpen)
-    #expect(error?.message.contains("pooled=true") == true)
-  }
-
   @Test("leaves nothing in the connections that others are given")
   func settings() throws {
     let fixture = try FleetFixture(isPooled: true)
     let ledger = try fixture.ledger("beat", of: 1)
     _ = try ledger.perform(.join(FleetHost(root: "a", slots: 2, types: ["work"], places: [])))
     _ = try ledger.perform(.beat(host: 1))
+    let name =
+      "SELECT DISTINCT application_name FROM pg_stat_activity WHERE application_name LIKE 'bobbin%' AND state = 'idle'"
+    #expect(try fixture.run(name)?.contains("/") != true)
     for name in ["search_path", "synchronous_commit", "enable_seqscan", "plan_cache_mode", "bobbin.library"] {
       let pooled = try fixture.database.runPooled("SELECT current_setting('\(name)', true)") ?? ""
       #expect(pooled == (try fixture.database.run("SELECT current_setting('\(name)', true)")) ?? "", "\(name)")

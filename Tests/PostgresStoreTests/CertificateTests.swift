@@ -18,9 +18,9 @@ struct CertificateTests {
   func certificates() async throws {
     let directory = try TemporaryDirectory()
     try PostgresCluster.unprivileged(directory.path)
-    let authority = try await Authority("authority", in: directory)
+    let authority = try await CertificateAuthority("authority", in: directory)
     let (certificate, key) = (directory.path("server.crt"), directory.path("server.key"))
-    try await authority.sign(certificate, key, host: "localhost", days: 2)
+    try await authority.sign(certificate, key, names: "DNS:localhost")
     let port = try freePort()
     let server = try PostgresCluster(settings: [
       "listen_addresses": "127.0.0.1", "port": "\(port)", "ssl": "on", "ssl_cert_file": certificate,
@@ -41,14 +41,14 @@ struct CertificateTests {
     }
 
     try open(url)
-    try await authority.sign(certificate, key, host: "localhost", days: -1)
+    try await authority.sign(certificate, key, names: "DNS:localhost", days: -1)
     var error = try failure("check sslrootcert, the host's name and the certificate's dates")
     #expect(error?.code == .cannotOpen, "expired: \(error?.debugDescription ?? "")")
-    try await authority.sign(certificate, key, host: "elsewhere.example", days: 2)
+    try await authority.sign(certificate, key, names: "DNS:elsewhere.example")
     error = try failure("elsewhere.example")
     #expect(error?.code == .cannotOpen, "of another host: \(error?.debugDescription ?? "")")
     #expect(error?.message.contains("elsewhere.example") == true)
-    try await Authority("stranger", in: directory).sign(certificate, key, host: "localhost", days: 2)
+    try await CertificateAuthority("stranger", in: directory).sign(certificate, key, names: "DNS:localhost")
     error = try failure("verify failed")
     #expect(error?.code == .cannotOpen, "by a stranger: \(error?.debugDescription ?? "")")
     #expect(error?.message.contains("verify failed") == true)
@@ -73,45 +73,5 @@ struct CertificateTests {
     }
     try #require(isBound)
     return UInt16(bigEndian: address.sin_port)
-  }
-}
-
-/// A certificate authority in a folder, made by the openssl command.
-private struct Authority {
-  let certificate: String
-  private let key: String
-  private let request: String
-
-  init(_ name: String, in directory: TemporaryDirectory) async throws {
-    certificate = directory.path(name + ".crt")
-    key = directory.path(name + ".key")
-    request = directory.path(name + ".csr")
-    try await Self.openssl(
-      ["req", "-x509", "-nodes", "-keyout", key, "-out", certificate, "-subj", "/CN=\(name)", "-days", "2"]
-        + Self.keyKind)
-  }
-
-  /// Makes a key of a server, and signs its certificate.
-  ///
-  /// - Parameter days: the days for which it holds; a negative number makes one that has expired.
-  func sign(_ path: String, _ serverKey: String, host: String, days: Int) async throws {
-    try await Self.openssl(
-      [
-        "req", "-nodes", "-keyout", serverKey, "-out", request, "-subj", "/CN=\(host)", "-addext",
-        "subjectAltName=DNS:\(host)",
-      ] + Self.keyKind)
-    try await Self.openssl([
-      "x509", "-req", "-in", request, "-CA", certificate, "-CAkey", key, "-CAcreateserial", "-copy_extensions", "copy",
-      "-days", "\(days)", "-out", path,
-    ])
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: serverKey)
-    try PostgresCluster.unprivileged(serverKey)
-  }
-
-  private static let keyKind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-
-  private static func openssl(_ arguments: [String]) async throws {
-    let tool = try await Tool.run("/usr/bin/openssl", arguments)
-    try #require(tool.code == 0, "openssl \(arguments.joined(separator: " ")): \(tool.errors)")
   }
 }

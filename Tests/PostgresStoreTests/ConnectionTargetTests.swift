@@ -52,9 +52,18 @@ struct ConnectionTargetTests {
     #expect(
       pooled.transactionSettings(ofSession: "a'b")?.contains("set_config('application_name', 'a''b', true)") == true)
     #expect(try !target("postgresql://localhost/jobs?pooled=no").isPooled)
-    #expect(throws: StoreError.self) { try target("postgresql://localhost/jobs?pooled=perhaps") }
+    for other in ["pooled=perhaps&pooled=yes", "POOLED=yes", "%70ooled=true", "pooled"] {
+      let error = #expect(throws: StoreError.self) { try target("postgresql://localhost/jobs?\(other)") }
+      #expect(error?.message.contains("write pooled=yes") == true, "\(other)")
+    }
     let several = #expect(throws: StoreError.self) { try target("postgresql://localhost,127.0.0.1/jobs?pooled=yes") }
     #expect(several?.message.contains("several poolers") == true)
+    let options = #expect(throws: StoreError.self) {
+      try target("postgresql://localhost/jobs?options=-c%20work_mem%3D1MB&pooled=yes")
+    }
+    #expect(options?.message.contains("ALTER ROLE") == true)
+    let given = try target("postgresql://localhost/jobs?target_session_attrs=read-write&pooled=yes")
+    #expect(given.settings["target_session_attrs"] == "any")
   }
 
   @Test("keeps what the operator says, and adds what is missing")

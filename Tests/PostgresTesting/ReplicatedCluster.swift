@@ -2,32 +2,22 @@ import Foundation
 import SystemSupport
 import TestSupport
 
-/// Two PostgreSQL servers, one of them the other's synchronous standby, each on a Unix socket in a folder of its own: they
-/// can be killed, started, and change places.
+/// Two PostgreSQL servers, one of them the other's synchronous standby, each on a Unix socket in a folder of its own, and on a
+/// network if there is one: they can be killed, started, and change places.
 ///
 /// A commit is answered when both have it. Everything ends with this process, however that ends.
 package final class ReplicatedCluster: Sendable {
   /// The folder of both servers.
   private let folder: TemporaryDirectory
-  private let supervisor: ChildProcess
-  private let requests: FileDescriptor
-  private let answers: FileDescriptor
+  private let script: SupervisedScript
 
-  package init() throws {
+  package init(on network: PrivateNetwork? = nil) throws {
     folder = try TemporaryDirectory()
-    let path = folder.path
-    let arguments = [try PostgresCluster.binaries(), path] + (try PostgresCluster.unprivileged(path))
-    let input = try FileDescriptor.pipe()
-    let output = try FileDescriptor.pipe()
-    supervisor = try ChildProcess.start(
-      ChildLaunch(
-        executable: "/bin/bash", arguments: ["-c", Self.script, "servers"] + arguments,
-        environment: ["PATH": "/usr/bin:/bin:/usr/sbin", "TZ": "UTC"],
-        descriptors: [0: input.first.number, 1: output.second.number, 2: output.second.number]))
-    // The other ends are closed here, or else nobody would notice that the child ends early.
-    requests = FileDescriptor(owning: input.split { _, writer in writer.relinquish() })
-    answers = FileDescriptor(owning: output.split { reader, _ in reader.relinquish() })
-    try PostgresCluster.awaitReady(answers)
+    let addresses = network?.serverAddresses ?? ["", ""]
+    let certificate = network.map { [$0.certificate, $0.key, PrivateNetwork.addresses] } ?? ["", "", ""]
+    let prefix = (network?.atServers ?? []) + (try PostgresCluster.unprivileged(folder.path))
+    script = try SupervisedScript(
+      Self.script, arguments: [try PostgresCluster.binaries(), folder.path] + addresses + certificate + prefix)
   }
 
   /// The folder of a server's socket.
@@ -37,12 +27,13 @@ package final class ReplicatedCluster: Sendable {
   package var poolerFolder: String { folder.path("pool") }
 
   /// Has the pooler lead to a server.
-  package func lead(to server: Int) throws { try perform("lead \(server)") }
+  package func lead(to server: Int) throws { try script.perform("lead \(server)") }
 
-  /// The address of a database on whichever server takes writes, with sockets in these folders.
-  package static func url(of database: String, socketFolders: [String]) -> String {
+  /// The address of a database on whichever server takes writes, or behind a pooler, with sockets in these folders.
+  package static func url(of database: String, socketFolders: [String], isPooled: Bool = false) -> String {
     let hosts = socketFolders.map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? $0 }
-    return "postgresql://postgres@\(hosts.joined(separator: ","))/\(database)?target_session_attrs=read-write"
+    return "postgresql://postgres@\(hosts.joined(separator: ","))/\(database)?"
+      + (isPooled ? "pooled=yes" : "target_session_attrs=read-write")
   }
 
   /// The same without anything in between.
@@ -51,26 +42,21 @@ package final class ReplicatedCluster: Sendable {
   }
 
   /// Kills all processes of a server.
-  package func kill(_ server: Int) throws { try perform("kill \(server)") }
+  package func kill(_ server: Int) throws { try script.perform("kill \(server)") }
 
   /// Starts a server that was killed, and waits until it takes connections.
-  package func start(_ server: Int) throws { try perform("start \(server)") }
+  package func start(_ server: Int) throws { try script.perform("start \(server)") }
 
   /// Makes a standby take writes.
-  package func promote(_ server: Int) throws { try perform("promote \(server)") }
+  package func promote(_ server: Int) throws { try script.perform("promote \(server)") }
 
   /// Makes a killed server anew, as the synchronous standby of the other, and waits until it is that.
-  package func rebuild(_ server: Int) throws { try perform("rebuild \(server)") }
-
-  private func perform(_ request: String) throws {
-    try requests.writeAll(Data((request + "\n").utf8))
-    try PostgresCluster.awaitReady(answers)
-  }
+  package func rebuild(_ server: Int) throws { try script.perform("rebuild \(server)") }
 
   private static let script = #"""
     set -uo pipefail
-    bin=$1 folder=$2
-    shift 2
+    bin=$1 folder=$2 addresses=("$3" "$4") certificate=$5 key=$6 network=$7
+    shift 7
     as=("$@")
     cd "$folder"
     fail() { echo "$1"; tail -n 5 "$folder"/*.log; exit 1; }
@@ -79,7 +65,8 @@ package final class ReplicatedCluster: Sendable {
     start() {
       # What was killed leaves its memory behind for a moment.
       for _ in $(seq 100); do
-        run "$bin/pg_ctl" -D "s$1/data" -s -w -t 60 -l "s$1/log" -o "-k $folder/s$1" start && return
+        run "$bin/pg_ctl" -D "s$1/data" -s -w -t 60 -l "s$1/log" -o "-k $folder/s$1 -c listen_addresses=${addresses[$1]}" start \
+          && return
         sleep 0.1
       done
       fail "server $1 does not start"
@@ -107,7 +94,7 @@ package final class ReplicatedCluster: Sendable {
       echo '"postgres" ""' >users
       printf '%s\n' '[databases]' "* = host=$folder/s$1" '[pgbouncer]' 'listen_port = 5432' \
         "unix_socket_dir = $folder/pool" 'auth_type = trust' "auth_file = $folder/users" 'pool_mode = transaction' \
-        'server_login_retry = 1' "logfile = $folder/pool/log" "pidfile = $folder/pool/pid" >pool.ini
+        'server_login_retry = 1' 'ignore_startup_parameters = options' "logfile = $folder/pool/log" "pidfile = $folder/pool/pid" >pool.ini
       if [ -e pool/pid ]; then
         kill -HUP "$(cat pool/pid)"
       else
@@ -121,13 +108,17 @@ package final class ReplicatedCluster: Sendable {
     chmod 666 servers.log
     run "$bin/initdb" -D s0/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync || fail 'no server'
     "${as[@]}" tee -a s0/data/postgresql.conf >/dev/null <<'END'
-    listen_addresses = ''
     shared_buffers = 64MB
     max_connections = 200
     wal_keep_size = 64MB
     wal_sender_timeout = 5s
     synchronous_standby_names = '*'
     END
+    if [ -n "$network" ]; then
+      printf '%s\n' 'ssl = on' "ssl_cert_file = '$certificate'" "ssl_key_file = '$key'" |
+        "${as[@]}" tee -a s0/data/postgresql.conf >/dev/null
+      echo "hostssl all all $network trust" | "${as[@]}" tee -a s0/data/pg_hba.conf >/dev/null
+    fi
     start 0
     rebuild 1
     pool 0

@@ -28,6 +28,11 @@ package enum RepositoryPaths {
     return url
   }
 
+  /// The path of a program; one without a slash is this package's own.
+  package static func program(_ name: String) throws -> String {
+    try name.hasPrefix("/") ? name : executable(name).path(percentEncoded: false)
+  }
+
   package struct MissingExecutable: Error, CustomStringConvertible {
     let path: String
     package var description: String { "\(path) is not built; run `swift build` first" }

@@ -15,7 +15,7 @@ package struct Tool {
     _ program: String, _ arguments: [String] = [], input: String = "", environment: [String: String] = [:],
     seconds: Int = 60
   ) async throws -> Tool {
-    let path = try program.hasPrefix("/") ? program : RepositoryPaths.executable(program).path(percentEncoded: false)
+    let path = try RepositoryPaths.program(program)
     let output = try FileDescriptor.inMemory(named: "output")
     let errors = try FileDescriptor.inMemory(named: "errors")
     let source = try FileDescriptor.inMemory(named: "input")

@@ -168,7 +168,7 @@ final class Membership: Sendable {
         events.send(.database(isAway: false))
       }
       note(paused: beat.paused)
-      if wasAway || beat.hasOutcomes || !watched.isEmpty { events.send(.outcomesKnown) }
+      if wasAway || beat.outcome != nil || !watched.isEmpty { events.send(.outcomesKnown) }
       readAnswers()
       types.writeIfNeeded()
     case .missed:

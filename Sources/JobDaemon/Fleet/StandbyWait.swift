@@ -11,8 +11,10 @@ import SystemSupport
 /// standby that is away, or further behind, is waited for a minute in which the database answers. Documentation/Design/0088 tells
 /// more.
 final class StandbyWait: Sendable {
-  /// The answered beats for which a standby is waited for: a minute.
-  static let limit = 86
+  /// The time in which the database answers and a standby is waited for, in milliseconds.
+  static let limit: Int64 = 60_000
+  /// The most of it that passes from one answered beat to the next; for the rest the database was away.
+  private static let longestPause: Int64 = 1_000
   /// The time for which the end of the daemon waits: a beat or two.
   private static let patience = Duration.seconds(4)
 
@@ -20,7 +22,8 @@ final class StandbyWait: Sendable {
     let since: Int64
     /// The place in the server's log that standbys have to have; nil until a beat has told it.
     var position: Int64?
-    var beats = 0
+    /// The time in which the database answered meanwhile, in milliseconds.
+    var time: Int64 = 0
     /// Told whether they have it, or the daemon stops.
     let call: @Sendable (Bool) -> Void
   }
@@ -33,6 +36,8 @@ final class StandbyWait: Sendable {
     /// True while nothing waits as a standby was waited for in vain: until all have what the beat before told of.
     var hasGivenUp = false
     var lastPosition: Int64 = 0
+    /// The time at which the last answered beat was sent.
+    var lastBeat: Int64?
     var timeline: Int64?
     /// In the order in which they came, which is that of their places.
     var waiting: [Waiting] = []
@@ -92,8 +97,10 @@ final class StandbyWait: Sendable {
   /// - Parameter sent: the time at which it was sent, on the steady clock.
   func note(_ beat: Beat, sentAt sent: Int64) {
     let (calls, trouble) = state.withLock { state -> ([Waiting], Trouble?) in
+      let time = state.lastBeat.map { min(max(0, sent - $0), Self.longestPause) } ?? 0
+      state.lastBeat = sent
       for index in state.waiting.indices {
-        state.waiting[index].beats += 1
+        state.waiting[index].time += time
         if state.waiting[index].position == nil, state.waiting[index].since < sent {
           state.waiting[index].position = beat.log.position
         }
@@ -127,7 +134,7 @@ final class StandbyWait: Sendable {
     if state.hasGivenUp, followedTo >= state.lastPosition { state.hasGivenUp = false }
     state.lastPosition = log.position
     var trouble: Trouble?
-    if (state.waiting.first?.beats ?? 0) >= Self.limit, (state.waiting.first?.position ?? .max) > followedTo {
+    if (state.waiting.first?.time ?? 0) >= Self.limit, (state.waiting.first?.position ?? .max) > followedTo {
       trouble = .behind
       state.hasGivenUp = true
       // One that is not back by then is none any more.

@@ -9,6 +9,7 @@ extension PersistentStoreDescription {
   /// - Parameters:
   ///   - url: the address as libpq reads it, such as `postgresql://ada@db.example.org/jobs`; several hosts are tried one
   ///     after the other. It must not hold a password, and another machine must prove who it is (`sslmode=verify-full`).
+  ///     With `pooled=yes` among its parameters it may lead to a pooler such as pgbouncer.
   ///   - options: the schema and the limits of waits.
   /// - Returns: the description, for a coordinator.
   public static func postgresql(url: String, options: PostgresStoreOptions = PostgresStoreOptions()) -> Self {

@@ -357,7 +357,7 @@ extension Connection {
     guard state == PGRES_COPY_IN else {
       let failure = error(of: answer, sql)
       _ = try? finish(sql)
-      throw failure
+      throw misled(failure) ?? failure
     }
     var writer = CopyWriter(link)
     do throws(StoreError) {

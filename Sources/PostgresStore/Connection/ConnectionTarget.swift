@@ -43,24 +43,35 @@ struct ConnectionTarget: Sendable {
           + "connection; write out what stands in it", path: place)
     }
     let destinations = addresses.isEmpty ? hosts : addresses
-    if isPooled && destinations.count > 1 {
-      throw StoreError(
-        .cannotOpen,
-        "the address of the database names several poolers, which don't tell whether their server takes changes; name one "
-          + "that is led to the primary, or the servers themselves, without pooled=yes", path: place)
+    if isPooled {
+      if destinations.count > 1 {
+        throw StoreError(
+          .cannotOpen,
+          "the address of the database names several poolers, which don't tell whether their server takes changes; name "
+            + "one that is led to the primary, or the servers themselves, without pooled=yes", path: place)
+      }
+      if settings["options"] ?? defaults["options"] != nil {
+        throw StoreError(
+          .cannotOpen,
+          "a pooler passes no options on, as the address of the database or the environment variable PGOPTIONS asks for; "
+            + "have the server make these settings by ALTER ROLE or ALTER DATABASE", path: place)
+      }
     }
     if !destinations.allSatisfy(Self.isOnThisMachine) { try Self.demandVerifiedServer(&settings, place) }
     settings["client_encoding"] = "UTF8"
-    settings["application_name"] = options.applicationName
+    // A pooler has its idle connections keep the name of whoever had them last, and who is taken over must have none.
+    settings["application_name"] =
+      isPooled ? String(options.applicationName.prefix { $0 != "/" }) : options.applicationName
     applicationName = options.applicationName
     if let file = options.passwordFile { settings["passfile"] = file }
     let usual = [
-      "connect_timeout": String(options.connectTimeout),  // What a pooler tells of its server may be of long ago.
-      "target_session_attrs": isPooled ? "any" : "read-write",
+      "connect_timeout": String(options.connectTimeout), "target_session_attrs": "read-write",
       "tcp_user_timeout": "5000", "keepalives": "1", "keepalives_idle": "2", "keepalives_interval": "1",
       "keepalives_count": "3",
     ]
     settings.merge(usual) { given, _ in given }
+    // What a pooler tells of its server may be of long ago: transactions look for themselves.
+    if isPooled { settings["target_session_attrs"] = "any" }
     parameters = Self.parameters(options)
     if !isPooled {
       settings["options"] = ([settings["options"]].compactMap(\.self) + parameters.map(Self.commandLineSwitch))
@@ -73,7 +84,8 @@ struct ConnectionTarget: Sendable {
     answerLimit = options.answerLimit ?? .seconds(options.statementTimeout + 5)
   }
 
-  /// SQL that makes the settings of a transaction, where a connection can't keep them; nil where it can.
+  /// SQL that makes the settings of a transaction, where a connection can't keep them, and fails with SQLSTATE 25006 on a
+  /// standby, also if the transaction only reads; nil where connections keep theirs, and lead to servers that take changes.
   ///
   /// - Parameter name: the name of the session, by which others find whoever has a transaction open.
   func transactionSettings(ofSession name: String) -> String? {
@@ -81,7 +93,8 @@ struct ConnectionTarget: Sendable {
     let values = (parameters + [("application_name", name)]).map {
       "set_config('\($0.name)', \(SchemaName.literal($0.value)), true)"
     }
-    return "SELECT " + values.joined(separator: ", ")
+    // A standby has no numbers for transactions.
+    return "SELECT \(values.joined(separator: ", ")), CASE WHEN pg_is_in_recovery() THEN pg_current_xact_id()::text END"
   }
 
   private static func parameters(_ options: PostgresStoreOptions) -> [(name: String, value: String)] {
@@ -102,17 +115,21 @@ struct ConnectionTarget: Sendable {
   private static func split(_ url: String) throws(StoreError) -> (url: String, isPooled: Bool) {
     guard let start = url.firstIndex(of: "?") else { return (url, false) }
     let items = url[url.index(after: start)...].split(separator: "&", omittingEmptySubsequences: false)
-    let values = items.filter { $0.hasPrefix("pooled=") }.map { $0.dropFirst("pooled=".count) }
-    guard let value = values.last else { return (url, false) }
-    guard value == "yes" || value == "no" else {
+    let (own, others) = (items.filter(isOwn), items.filter { !isOwn($0) })
+    for item in own where item != "pooled=yes" && item != "pooled=no" {
       throw StoreError(
         .cannotOpen,
-        "the address of the database says pooled=\(value); write pooled=yes if it leads to a pooler such as pgbouncer, or "
-          + "leave it out")
+        "the address of the database says \(item); write pooled=yes if it leads to a pooler such as pgbouncer, or leave it out"
+      )
     }
-    let others = items.filter { !$0.hasPrefix("pooled=") }
     let rest = others.isEmpty ? "" : "?" + others.joined(separator: "&")
-    return (url[..<start] + rest, value == "yes")
+    return (url[..<start] + rest, own.last == "pooled=yes")
+  }
+
+  /// True for the parameter that is not libpq's, however it is written.
+  private static func isOwn(_ item: Substring) -> Bool {
+    let name = item.prefix { $0 != "=" }
+    return (name.removingPercentEncoding ?? String(name)).lowercased() == "pooled"
   }
 
   private static func parse(_ url: String) throws(StoreError) -> [String: String] {

@@ -27,6 +27,11 @@ enum ServerFailure {
     return StoreError(code, message, path: place, detail: detail)
   }
 
+  /// What to do where a pooler turned up that nobody told of.
+  static let poolerAdvice =
+    "a pooler such as pgbouncer answers, which keeps no settings of a connection; add the parameter pooled=yes to the "
+    + "address, as in postgresql://host:6432/database?pooled=yes, or name the server itself"
+
   /// The SQLSTATE of statements that accompany a transaction and do not let it pass; the message is the error's code.
   static let demandState = "BF000"
 
@@ -115,10 +120,7 @@ enum ServerFailure {
       return make(.cannotOpen, "the role \(role) may not connect to the database; its owner can GRANT CONNECT")
     }
     if text.contains("unsupported startup parameter") {
-      return make(
-        .cannotOpen,
-        "a pooler such as pgbouncer answers, which keeps no settings of a connection; add the parameter pooled=yes to the "
-          + "address, as in postgresql://host:6432/database?pooled=yes, or name the server itself")
+      return make(.cannotOpen, poolerAdvice)
     }
     if text.contains("certificate") || text.contains("SSL") {
       return make(

@@ -12,7 +12,7 @@ struct StoreInspection {
   func checkServer() throws(StoreError) {
     let values = try connection.query(
       "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'), "
-        + "current_setting('synchronous_commit')")
+        + "current_setting('synchronous_commit'), current_setting('bobbin.library', true)")
     guard values.integer(0, 0) >= 15_00_00 else {
       throw StoreError(
         .cannotOpen, "the server is older than PostgreSQL 15; upgrade it", path: connection.place)
@@ -20,6 +20,11 @@ struct StoreInspection {
     guard values.text(0, 1) == "UTF8" else {
       throw StoreError(
         .cannotOpen, "the database has the encoding \(values.text(0, 1)); make one with the encoding UTF8",
+        path: connection.place)
+    }
+    guard !values.isNull(0, 3), values.text(0, 3) == "yes" else {
+      throw StoreError(
+        .cannotOpen, "the settings of a connection do not reach the server: " + ServerFailure.poolerAdvice,
         path: connection.place)
     }
     guard values.text(0, 2) != "off" else {

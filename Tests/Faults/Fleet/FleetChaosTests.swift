@@ -45,9 +45,47 @@ struct FleetChaosTests {
     "So it is behind a pooler that gives each transaction another connection", .enabled(if: PostgresCluster.hasPooler())
   )
   func pooled() async throws {
-    let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"], isPooled: true)
+    let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"], by: .pooler)
     let count = FaultPlan.count("POOLED", short: Fault.allCases.count, whole: 200)
     try await chaos(on: trial, count: count, FaultFigures("chaos in a fleet behind a pooler"))
+  }
+
+  @Test(
+    "So it is on a network that passes on nothing for a while, without a word",
+    .enabled(if: PrivateNetwork.isAvailable()))
+  func networked() async throws {
+    let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"], by: .network)
+    let count = FaultPlan.count("NETWORK", short: Fault.allCases.count, whole: 200)
+    try await chaos(on: trial, count: count, FaultFigures("chaos in a fleet on a network"))
+  }
+
+  /// The path of an earlier release's daemon, as `make test-upgrade` builds it.
+  private static let earlier = ProcessInfo.processInfo.environment["BOBBIN_EARLIER_DAEMON"]
+
+  @Test(
+    "Hosts get another release one by one, and go back to the old one, and nobody notices",
+    .enabled(if: SkipReason("needs an earlier daemon: make test-upgrade").unless(earlier != nil)))
+  func upgrade() async throws {
+    let earlier = try #require(Self.earlier)
+    let trial = try await FleetTrial(hosts: ["a", "b", "c"], program: earlier)
+    let there = try RepositoryPaths.program("bobbind")
+    // There and back a few times, and there to stay.
+    let rounds = FaultPlan.count("UPGRADES", short: 1, whole: 10)
+    let programs = (0..<rounds).flatMap { _ in [there, earlier] } + [there]
+    let hosts = await trial.hosts.indices
+    let steps = programs.flatMap { program in hosts.map { (program, host: $0) } }
+    var faults: [Fault] = []
+    while faults.count < steps.count { faults += await trial.shuffled([.stopHost, .restartHost, .killHost]) }
+    var figures = FaultFigures("hosts of two releases")
+    let names = zip(faults, steps).map { "\($0) of host \($1.host), which gets \($1.0)" }
+    try await repeated(names, on: trial, &figures) { number in
+      let (program, host) = steps[number]
+      await trial.install(program, on: host)
+      try await strike(faults[number], trial, host)
+      try await trial.restartEnded(after: names[number])
+      if host == hosts.last { try await trial.settle() }
+    }
+    figures.tell("each of \(hosts.count) hosts had the new release \(rounds + 1) times")
   }
 
   private func chaos(on trial: FleetTrial, count: Int, _ figures: FaultFigures) async throws {
@@ -111,23 +149,28 @@ struct FleetChaosTests {
     #expect(problems.isEmpty, "seed \(FaultPlan.seed): \(problems.map(\.description).joined(separator: "\n"))")
   }
 
-  private func strike(_ fault: Fault, _ trial: FleetTrial) async throws {
+  /// - Parameter given: the host that a fault of a host is done to; any if nil.
+  private func strike(_ fault: Fault, _ trial: FleetTrial, _ given: Int? = nil) async throws {
+    func anyHost() async throws -> Int {
+      if let given { return given }
+      return try await trial.anyHost()
+    }
     switch fault {
     case .killHost, .killLead:
-      let host = try await fault == .killLead ? trial.lead() : trial.anyHost()
+      let host = try await fault == .killLead ? trial.lead() : anyHost()
       try await trial.lose(host) { daemon, _ in try await daemon.kill() }
       try await trial.start(host)
     case .restartHost:
-      let host = try await trial.anyHost()
+      let host = try await anyHost()
       try await trial.daemon(host).kill()
       try await trial.start(host)
     case .stopHost:
-      let host = try await trial.anyHost()
+      let host = try await anyHost()
       let end = try await trial.daemon(host).stop()
       #expect(end == .exited(code: 0))
       try await trial.start(host)
     case .suspendHost:
-      let host = try await trial.anyHost()
+      let host = try await anyHost()
       let start = ContinuousClock.now
       try await trial.lose(host) { daemon, _ in try daemon.child.kill(SIGSTOP) }
       try await Task.sleep(until: start.advanced(by: .seconds(7)))
@@ -135,18 +178,18 @@ struct FleetChaosTests {
       try await trial.expectFenced(host)
       try await trial.start(host)
     case .isolateHost:
-      let host = try await trial.anyHost()
+      let host = try await anyHost()
       let start = ContinuousClock.now
-      let links = await trial.hosts[host].links
-      try await trial.lose(host) { _, links in for link in links { link.isolate() } }
+      let link = await trial.hosts[host].link
+      try await trial.lose(host) { _, link in try link.cut() }
       try await Task.sleep(until: start.advanced(by: .seconds(7)))
-      for link in links { link.restore() }
+      try link.restore()
       try await trial.expectFenced(host)
       try await trial.start(host)
     case .killServer: try await trial.restartServer()
     case .failOver: try await trial.failOver()
     case .setClock:
-      try await trial.setClock(try await trial.anyHost(), ahead: await trial.pick([-86_400, -60, 0, 60, 86_400]))
+      try await trial.setClock(try await anyHost(), ahead: await trial.pick([-86_400, -60, 0, 60, 86_400]))
     }
   }
 }

@@ -8,12 +8,13 @@ import Testing
 
 /// Hosts that share one replicated database, the jobs that they were given, and what the database noticed of them.
 actor FleetTrial {
-  /// A daemon's root and what lies between it and the servers.
   struct Host {
     let name: String
     let root: DaemonRoot
-    let links: [CuttingProxy]
+    let link: HostLink
     let clock: SettableClock
+    /// The path of its daemon, or the name of one that this package has.
+    var program = "bobbind"
     var daemon: DaemonProcess?
   }
 
@@ -44,27 +45,31 @@ actor FleetTrial {
   var hasWork: Bool { get throws { try hosts.contains { try !$0.root.isSpoolEmpty } } }
 
   /// - Parameters:
+  ///   - route: what lies between the hosts and the servers.
   ///   - isSynchronous: true to have commits wait for the standby.
-  ///   - isPooled: true to have a pooler between the hosts and each server.
-  init(hosts names: [String], isSynchronous: Bool = true, isPooled: Bool = false) async throws {
-    servers = try ReplicatedCluster()
+  ///   - program: the daemon that hosts begin with; this package's if nil.
+  init(
+    hosts names: [String], by route: HostLink.Route = .sockets, isSynchronous: Bool = true, program: String? = nil
+  ) async throws {
+    let network = route == .network ? try await PrivateNetwork(hosts: names.count) : nil
+    servers = try ReplicatedCluster(on: network)
     try TestDatabase.run("CREATE DATABASE \(Self.database)", servers.url(of: "postgres"))
     if !isSynchronous {
       try TestDatabase.run(
         "ALTER DATABASE \(Self.database) SET synchronous_commit = local", servers.url(of: "postgres"))
     }
-    for name in names { hosts.append(try await makeHost(name, isPooled: isPooled)) }
+    for (number, name) in names.enumerated() {
+      let link = try network.map { .cable($0, host: number) } ?? HostLink(to: servers, by: route)
+      hosts.append(try await makeHost(name, link))
+      if let program { hosts[number].program = program }
+    }
     for index in hosts.indices { try await start(index) }
     try watch()
   }
 
-  private func makeHost(_ name: String, isPooled: Bool) async throws -> Host {
-    let folders = isPooled ? [servers.poolerFolder] : (0...1).map(servers.socketFolder)
-    let links = try folders.map { try CuttingProxy(to: $0) }
-    let direct = ReplicatedCluster.url(of: Self.database, socketFolders: links.map(\.socketFolder))
-    let url = isPooled ? direct.replacing("target_session_attrs=read-write", with: "pooled=yes") : direct
+  private func makeHost(_ name: String, _ link: HostLink) async throws -> Host {
     let root = try DaemonRoot(
-      "[Store]\nUrl=\(url)\n[Fleet]\nName=\(name)\n[Workers]\nCount=3\n\(DaemonRoot.quickFlushes)\n"
+      "[Store]\nUrl=\(link.url(of: Self.database))\n[Fleet]\nName=\(name)\n[Workers]\nCount=3\n\(DaemonRoot.quickFlushes)\n"
         + "[Type wide]\nConcurrency=\(Self.wideLimit)\n[Queue calm]\nConcurrency=\(Self.calmLimit)\n")
     let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
     for type in ["wide", "narrow"] {
@@ -75,7 +80,7 @@ actor FleetTrial {
     }
     let numbers = (0..<Self.importRows).map { "\($0)\n" }.joined()
     try root.payload("numbers.csv", "number\n" + numbers)
-    return Host(name: name, root: root, links: links, clock: try await SettableClock())
+    return Host(name: name, root: root, link: link, clock: try await SettableClock())
   }
 
   /// Has the database note what must not be, and when it knew hosts for lost.
@@ -191,8 +196,12 @@ actor FleetTrial {
   func start(_ index: Int) async throws {
     if let daemon = hosts[index].daemon, try daemon.end == nil { return }
     let host = hosts[index]
-    hosts[index].daemon = try await DaemonProcess.ready(host.root, environment: host.clock.environment, seconds: 60)
+    hosts[index].daemon = try await DaemonProcess.ready(
+      host.root, program: host.program, wrapper: host.link.wrapper, environment: host.clock.environment)
   }
+
+  /// Has a host run another daemon from its next start on.
+  func install(_ program: String, on index: Int) { hosts[index].program = program }
 
   /// What the servers and the hosts are at, for who looks into a failure.
   func state() -> String {
@@ -238,14 +247,14 @@ actor FleetTrial {
   }
 
   /// Does something to a host that makes it silent, and waits until the database knows it for lost.
-  func lose(_ index: Int, _ fault: (DaemonProcess, [CuttingProxy]) async throws -> Void) async throws {
+  func lose(_ index: Int, _ fault: (DaemonProcess, HostLink) async throws -> Void) async throws {
     let daemon = try daemon(index)
     let path = hosts[index].root.directory.path
     let number = try TestDatabase.run(
       "SELECT max(number) FROM bobbin._host WHERE state = 'alive' AND position('\(path)' IN root) > 0", url)
     guard let number else { return note(.other, "\(hosts[index].name) is not in the fleet") }
     let start = Date()
-    try await fault(daemon, hosts[index].links)
+    try await fault(daemon, hosts[index].link)
     let url = url
     try await onThread {
       try TestDatabase.wait(

@@ -1,0 +1,35 @@
+import Foundation
+import SystemSupport
+
+/// A script of bash that does one request after the other, and undoes everything when this process ends, however that does.
+///
+/// It says that it is `ready`, first, and after each line that it has read and done; anything else is why it isn't.
+final class SupervisedScript: Sendable {
+  let child: ChildProcess
+  private let requests: FileDescriptor
+  private let answers: FileDescriptor
+
+  /// Starts a script, and waits until it is ready.
+  ///
+  /// - Parameter wrapper: a program and its arguments that runs bash.
+  init(_ script: String, arguments: [String], wrapper: [String] = []) throws {
+    let input = try FileDescriptor.pipe()
+    let output = try FileDescriptor.pipe()
+    let command = wrapper + ["/bin/bash", "-c", script, "script"] + arguments
+    child = try ChildProcess.start(
+      ChildLaunch(
+        executable: command[0], arguments: Array(command.dropFirst()),
+        environment: ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TZ": "UTC"],
+        descriptors: [0: input.first.number, 1: output.second.number, 2: output.second.number]))
+    // The other ends are closed here, or else nobody would notice that the child ends early.
+    requests = FileDescriptor(owning: input.split { _, writer in writer.relinquish() })
+    answers = FileDescriptor(owning: output.split { reader, _ in reader.relinquish() })
+    try PostgresCluster.awaitReady(answers)
+  }
+
+  /// Has a request done, and waits until it is.
+  func perform(_ request: String) throws {
+    try requests.writeAll(Data((request + "\n").utf8))
+    try PostgresCluster.awaitReady(answers)
+  }
+}
