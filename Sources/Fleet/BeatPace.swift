@@ -6,7 +6,7 @@ struct BeatPace: Sendable {
   private let times: FleetTimes
   /// The time to the next beat, in milliseconds.
   private var pause: Int64
-  /// What the last beat told of, which is nothing new while it lies there.
+  /// The numbers that the last beat told of; what lies there is nothing new.
   private var known: (news: Int64?, outcome: Int64?) = (nil, nil)
   private var isBeating = false
   private var beatsAgain = false

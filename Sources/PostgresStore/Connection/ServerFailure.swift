@@ -27,7 +27,7 @@ enum ServerFailure {
     return StoreError(code, message, path: place, detail: detail)
   }
 
-  /// What to do where a pooler turned up that nobody told of.
+  /// The advice where a pooler turned up that nobody told of.
   static let poolerAdvice =
     "a pooler such as pgbouncer answers, which keeps no settings of a connection; add the parameter pooled=yes to the "
     + "address, as in postgresql://host:6432/database?pooled=yes, or name the server itself"
