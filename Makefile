@@ -105,18 +105,18 @@ test-fleet-of-one: ## Run tests of single hosts on daemons that are fleets of on
 	  --filter 'SystemTests/($(if $(FILTER),$(FILTER),$(FLEET_OF_ONE)))/'
 
 # BOBBIN_FAULTS_FLEET=100 for fewer, BOBBIN_SNAPSHOT_SECONDS=60 for less time beside an old snapshot.
-test-fleet: ## Do 1,000 faults to four daemons and two PostgreSQL servers, and look for what is lost or done twice
+test-fleet: ## Do 1,460 faults to four daemons and two PostgreSQL servers, and look for what is lost or done twice
 	@scripts/install-dependencies test
 	$(SWIFT) build --build-tests $(STRICT)
 	BOBBIN_FAULTS=all BOBBIN_SNAPSHOT_SECONDS=$${BOBBIN_SNAPSHOT_SECONDS:-600} \
 	  scripts/run-tests --skip-build $(STRICT) --filter 'FleetChaosTests|HotTableTests'
 
-# FROM=a commit or tag of another daemon: the oldest whose ledger is that of today, or the last release.
-test-upgrade: FROM ?= 35fa9cb9
+# FROM=a commit or tag of another daemon; this is the first whose ledger has the tables of today.
+test-upgrade: FROM ?= 512c9416
 test-upgrade: ## Give hosts of a fleet another release one by one under load, and the old one again (FROM=commit)
 	@scripts/install-dependencies test
 	$(SWIFT) build --build-tests $(STRICT)
-	BOBBIN_EARLIER_DAEMON=$$(scripts/build-earlier $(FROM)) BOBBIN_FAULTS=all \
+	daemon=$$(scripts/build-earlier $(FROM)) && BOBBIN_EARLIER_DAEMON=$$daemon BOBBIN_FAULTS=all \
 	  scripts/run-tests --skip-build $(STRICT) --filter 'FleetChaosTests/upgrade'
 
 plant-faults: ## Plant hundreds of faults, one at a time, and name those that no test notices (FAULTS='--module Jobs')

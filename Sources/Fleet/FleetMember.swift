@@ -164,7 +164,7 @@ package struct FleetMember: Sendable {
       actions += watch(beat, at: now)
       // A hint may have been lost, or none are sent.
       if beat.hasRuns(besides: stopped.count) || wasDoubtful || isOther { actions += read() }
-      if beat.news != nil || isOther { lead?.noteNewsInInbox(last: beat.news) }
+      if beat.news != nil || isOther { lead?.noteNewsInInbox(last: isOther ? nil : beat.news) }
       return actions + goOn(.lead, at: now)
     default:
       lease.noteMissedBeat()

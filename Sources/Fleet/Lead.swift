@@ -26,6 +26,8 @@ package struct Lead: Sendable {
   private var timeline: Int64?
   /// True if the next round is to be written though it decides nothing, so that news which were read are deleted.
   private var isToDelete = false
+  /// The last of the news that a beat told of.
+  private var lastTold: Int64?
   /// True if there are jobs that came from the ledger since the last round.
   private var hasJustRead = false
   private var lastRound = Int64.min / 2
@@ -61,12 +63,13 @@ package struct Lead: Sendable {
   /// Notes that there may be news.
   mutating func noteHint() { hasHint = true }
 
-  /// Notes that the inbox is not empty: something was not told of, or lies there that was read.
+  /// Notes that the inbox is not empty: something was not told of, or lies there that was read, or leads nowhere any more.
   ///
-  /// - Parameter last: the number of the last in it, if that is known.
+  /// - Parameter last: the number of the last in it; nil if the inbox may be another one.
   mutating func noteNewsInInbox(last: Int64?) {
     hasHint = true
-    if last.map(knownNews.contains) ?? true { isToDelete = true }
+    if last == nil || last == lastTold || last.map(knownNews.contains) == true { isToDelete = true }
+    lastTold = last
   }
 
   /// The number up to which news have been read, and nothing comes late any more.

@@ -124,11 +124,11 @@ enum LedgerStatements {
   static let server = Request("SELECT \(timeline), \(isReplicated)")
 
   /// The statements of a beat: it is noted, and answers which server it is, the term, the lead with its silence, the
-  /// numbers of new runs and of those told to end, whether there are news, the time, to the lead who else has been silent
+  /// numbers of new runs and of those told to end, the last of the news and of the outcomes, the time, to the lead who else has been silent
   /// for how long, and the pauses.
   ///
   /// A clock that was set back must not make hosts look alive until it has caught up. Rows that are gone stay in an index
-  /// while somebody has an old snapshot open, so that the inbox and the outcomes are searched from their floors upwards.
+  /// while somebody has an old snapshot open, so that the inbox and the outcomes are searched down to their floors only.
   ///
   /// A beat is not worth a wait for the disk or a standby: one that a crash of the server loses makes its host look silent
   /// for longer, and silence counts only for those who have had the database since.

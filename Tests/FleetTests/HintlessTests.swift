@@ -10,11 +10,13 @@ struct HintlessTests {
   }
 
   /// Tells it of a beat that is answered at once; returns the time until the next.
-  private static func pause(of member: inout FleetMember, at time: Int64, outcome: Int64? = nil) -> Int64? {
+  private static func pause(of member: inout FleetMember, at time: Int64, news: Int64? = nil, outcome: Int64? = nil)
+    -> Int64?
+  {
     _ = member.handle(.beatDue, at: time)
     let beat = Beat(
       time: time, server: LedgerServer(timeline: 1, isReplicated: true), term: 1, lead: 2, leadSilence: 0, silences: [],
-      runCount: 0, outcome: outcome)
+      runCount: 0, news: news, outcome: outcome)
     return next(member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: time), at: time))
   }
 
@@ -31,7 +33,10 @@ struct HintlessTests {
     // One that lies there is nothing new, another is.
     #expect(Self.pause(of: &member, at: 720, outcome: 7) == 40)
     #expect(Self.pause(of: &member, at: 760, outcome: 8) == 20)
-    var (time, pauses): (Int64, [Int64]) = (780, [])
+    #expect(Self.pause(of: &member, at: 780, news: 7) == 20)
+    #expect(Self.pause(of: &member, at: 800, news: 7) == 40)
+    #expect(Self.pause(of: &member, at: 840, news: 8) == 20)
+    var (time, pauses): (Int64, [Int64]) = (860, [])
     for _ in 0..<7 {
       let pause = Self.pause(of: &member, at: time) ?? -1
       pauses.append(pause)

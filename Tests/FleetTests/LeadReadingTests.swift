@@ -69,12 +69,29 @@ import Testing
     }
     try answer(reading, with: [])
     #expect(next() == nil)
-    lead.noteNewsInInbox(last: nil)
-    guard case .round(let round, _)? = next() else {
+    // The last of them is none that it knows, and leads nowhere: only when it lies there still, something is written for it.
+    lead.noteNewsInInbox(last: 9)
+    let again = next()
+    guard case .readNews(_, besides: [8])? = again else {
+      Issue.record("\(String(describing: again))")
+      return
+    }
+    try answer(again, with: [])
+    lead.noteNewsInInbox(last: 9)
+    guard case .round(let round, let receipt)? = next() else {
       Issue.record("nothing is deleted")
       return
     }
     #expect(round.isEmpty && round.knownNews == [8])
+    try answer(.round(round, receipt), with: [])
+    lead.noteHint()
+    try answer(next(), with: [(10, admitted(3))])
+    lead.noteNewsInInbox(last: 10)
+    guard case .round(let last, _)? = next() else {
+      Issue.record("what was read is not deleted")
+      return
+    }
+    #expect(last.knownNews == [10])
   }
 
   @Test("reads everything anew behind a failover, where others may have the numbers that it knows")

@@ -20,7 +20,10 @@ struct HotTableTests {
   func outcomes() throws {
     let fixture = try FleetFixture()
     let ledger = try fixture.ledger()
-    _ = try ledger.perform(.join(LedgerFixture.host("a")))
+    guard case .joined(let host, _) = try ledger.perform(.join(LedgerFixture.host("a"))) else {
+      throw LedgerError.contradiction
+    }
+    #expect(try ledger.perform(.beat(host: host)).beat?.outcome == nil)
     try fixture.run(
       "INSERT INTO _outcome (spool, jobs) VALUES ('a', '{1, 2}'), ('a', '{3}'), ('b', '{4}'), ('a', '{5}')")
     func read(above floor: Int64, besides known: [Int64]) throws -> [[Int64]] {
@@ -29,6 +32,11 @@ struct HotTableTests {
     #expect(try read(above: 0, besides: []) == [[1, 1, 2], [2, 3], [4, 5]])
     #expect(try read(above: 0, besides: [1, 4]) == [[2, 3]])
     #expect(try read(above: 2, besides: [2]) == [[4, 5]])
+    try fixture.run("INSERT INTO _outcome (spool, jobs) VALUES ('b', '{6}')")
+    var floors = BeatFloors()
+    #expect(try ledger.perform(.beat(host: host, above: floors)).beat?.outcome == 4)
+    floors.outcomes = 4
+    #expect(try ledger.perform(.beat(host: host, above: floors)).beat?.outcome == nil)
   }
 
   /// A host that leads, and does all jobs itself.

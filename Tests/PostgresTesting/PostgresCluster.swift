@@ -33,7 +33,7 @@ package final class PostgresCluster: Sendable {
   /// The server ends when this closes, which it does with the process, however that ends.
   private let lifeline: DescriptorPair
 
-  private static let startLimit: Int32 = 90_000
+  private static let startLimit = Duration.seconds(90)
 
   /// For `.enabled(if:)`: whether tests can have connections through a pooler; prints why not.
   package static func hasPooler(_ test: String = #fileID) -> Bool {
@@ -155,13 +155,15 @@ package final class PostgresCluster: Sendable {
   static func awaitReady(_ answers: borrowing FileDescriptor) throws {
     var text = ""
     var bytes = [UInt8](repeating: 0, count: 4096)
+    let limit = ContinuousClock.now.advanced(by: startLimit)
     while true {
       var entry = pollfd(fd: answers.number, events: Int16(POLLIN), revents: 0)
-      guard poll(&entry, 1, startLimit) > 0 else { throw Missing(description: "it is not ready in time") }
+      let left = Int32(max(0, ContinuousClock.now.duration(to: limit) / .milliseconds(1)))
+      guard poll(&entry, 1, left) > 0 else { throw Missing(description: "it is not ready in time: \(text)") }
       let count = read(answers.number, &bytes, bytes.count)
       if count <= 0 { throw Missing(description: text) }
       text += String(decoding: bytes[..<count], as: UTF8.self)
-      if text.hasPrefix("ready") { return }
+      if text.split(separator: "\n").last == "ready" { return }
     }
   }
 }

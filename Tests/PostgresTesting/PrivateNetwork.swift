@@ -9,9 +9,20 @@ import TestSupport
 package final class PrivateNetwork: Sendable {
   /// For `.enabled(if:)`: whether there can be such networks; prints why not.
   package static func isAvailable(_ test: String = #fileID) -> Bool {
-    let hasTool = ["/usr/sbin/ip", "/sbin/ip"].contains(where: FileManager.default.isExecutableFile(atPath:))
-    return SkipReason.runsAsRoot(test) && SkipReason("needs Debian's package iproute2").unless(hasTool, test)
+    SkipReason.runsAsRoot(test)
+      && SkipReason("needs Debian's package iproute2, and the right to make namespaces, bridges and veth pairs").unless(
+        isPossible, test)
   }
+
+  private static let isPossible: Bool = {
+    let trial =
+      "set -e; ip link add switch type bridge; ip link add port type veth peer name other; echo ready; read -r _"
+    do { _ = try SupervisedScript(trial, arguments: [], wrapper: separate) } catch { return false }
+    return true
+  }()
+
+  /// The beginning of a command that has a network and mounts of its own.
+  private static let separate = ["/usr/bin/unshare", "--net", "--mount"]
 
   private let folder: TemporaryDirectory
   private let script: SupervisedScript
@@ -31,7 +42,7 @@ package final class PrivateNetwork: Sendable {
     try PostgresCluster.unprivileged(folder.path)
     authority = try await CertificateAuthority("authority", in: folder)
     script = try SupervisedScript(
-      Self.script, arguments: ["\(count)"] + serverAddresses, wrapper: ["/usr/bin/unshare", "--net", "--mount"])
+      Self.script, arguments: ["\(count)"] + serverAddresses, wrapper: Self.separate)
     let names = serverAddresses.map { "IP:" + $0 }.joined(separator: ",")
     try await authority.sign(certificate, key, names: names)
   }

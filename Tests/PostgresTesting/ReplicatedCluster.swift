@@ -10,8 +10,11 @@ package final class ReplicatedCluster: Sendable {
   /// The folder of both servers.
   private let folder: TemporaryDirectory
   private let script: SupervisedScript
+  /// The network that it is on.
+  package let network: PrivateNetwork?
 
   package init(on network: PrivateNetwork? = nil) throws {
+    self.network = network
     folder = try TemporaryDirectory()
     let addresses = network?.serverAddresses ?? ["", ""]
     let certificate = network.map { [$0.certificate, $0.key, PrivateNetwork.addresses] } ?? ["", "", ""]
@@ -62,18 +65,21 @@ package final class ReplicatedCluster: Sendable {
     fail() { echo "$1"; tail -n 5 "$folder"/*.log; exit 1; }
     run() { "${as[@]}" "$@" </dev/null >>"$folder/servers.log" 2>&1; }
     ask() { "${as[@]}" "$bin/psql" -X -A -t -q -h "$folder/s$1" -U postgres -d postgres -c "$2" </dev/null; }
+    # Processes are known by their numbers: at the end the folder may be gone.
+    postmasters=('' '') pooler=
     start() {
       # What was killed leaves its memory behind for a moment.
       for _ in $(seq 100); do
         run "$bin/pg_ctl" -D "s$1/data" -s -w -t 60 -l "s$1/log" -o "-k $folder/s$1 -c listen_addresses=${addresses[$1]}" start \
-          && return
+          && postmasters[$1]=$(head -n 1 "s$1/data/postmaster.pid") && return
         sleep 0.1
       done
       fail "server $1 does not start"
     }
     end() {
-      local postmaster children
-      postmaster=$(head -n 1 "s$1/data/postmaster.pid" 2>/dev/null) || return 0
+      local postmaster=${postmasters[$1]} children
+      [ -n "$postmaster" ] || return 0
+      postmasters[$1]=
       children=$(pgrep -P "$postmaster")
       kill -KILL $postmaster $children 2>/dev/null
       for process in $postmaster $children; do tail --pid="$process" -f /dev/null; done
@@ -89,19 +95,27 @@ package final class ReplicatedCluster: Sendable {
       done
       fail "server $1 does not follow"
     }
+    tell_pooler() { run "$bin/psql" -X -q -h "$folder/pool" -U postgres -d pgbouncer -c "$1"; }
     pool() {
       [ -x /usr/sbin/pgbouncer ] || return 0
       echo '"postgres" ""' >users
       printf '%s\n' '[databases]' "* = host=$folder/s$1" '[pgbouncer]' 'listen_port = 5432' \
-        "unix_socket_dir = $folder/pool" 'auth_type = trust' "auth_file = $folder/users" 'pool_mode = transaction' \
-        'server_login_retry = 1' 'ignore_startup_parameters = options' "logfile = $folder/pool/log" "pidfile = $folder/pool/pid" >pool.ini
-      if [ -e pool/pid ]; then
-        kill -HUP "$(cat pool/pid)"
+        "unix_socket_dir = $folder/pool" 'auth_type = trust' "auth_file = $folder/users" 'admin_users = postgres' \
+        'pool_mode = transaction' 'server_login_retry = 1' 'ignore_startup_parameters = options' \
+        "logfile = $folder/pool/log" >pool.ini
+      if [ -n "$pooler" ]; then
+        tell_pooler RELOAD || fail 'the pooler is not told'
       else
-        run /usr/sbin/pgbouncer -d -q pool.ini || fail 'no pooler'
+        "${as[@]}" /usr/sbin/pgbouncer -q pool.ini </dev/null >>servers.log 2>&1 &
+        pooler=$!
+        for _ in $(seq 100); do
+          tell_pooler 'SHOW VERSION' && return
+          sleep 0.1
+        done
+        fail 'no pooler'
       fi
     }
-    trap 'end 0; end 1; [ ! -e pool/pid ] || kill "$(cat pool/pid)"' EXIT
+    trap 'end 0; end 1; [ -z "$pooler" ] || kill "$pooler"' EXIT
     mkdir s0 s1 pool
     [ ${#as[@]} = 0 ] || chown --reference="$folder" s0 s1 pool
     : >servers.log

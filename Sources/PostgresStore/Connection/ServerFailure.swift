@@ -58,8 +58,8 @@ enum ServerFailure {
     case "42501":
       return (
         .readOnly,
-        "the role \(role) lacks a right to the tables of the store, or to make their schema in the database; the owner of "
-          + "these can grant it by GRANT"
+        "the role \(role) lacks a right to the tables of the store, or to make or change them; their owner can grant the rights "
+          + "to rows by GRANT, and where the models have changed, start once as the owner"
       )
     case "58030":
       return (.inputOutput, "the server could not read or write its files; look at its log and its disk")

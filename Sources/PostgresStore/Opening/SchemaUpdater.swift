@@ -16,7 +16,11 @@ struct SchemaUpdater {
   /// Makes everything in one transaction.
   func create() throws(StoreError) {
     try connection.transaction { () throws(StoreError) in
-      try connection.control("CREATE SCHEMA IF NOT EXISTS \(SchemaName.quoted(options.schemaName))")
+      // Who has it made by somebody else need not have the right to make others.
+      let isThere = try connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(options.schemaName)])
+      if isThere.rowCount == 0 {
+        try connection.control("CREATE SCHEMA IF NOT EXISTS \(SchemaName.quoted(options.schemaName))")
+      }
       let tables = [
         #"_metadata (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)"#,
         #"_entity (name text COLLATE "C" PRIMARY KEY, root text NOT NULL, hash text NOT NULL)"#,

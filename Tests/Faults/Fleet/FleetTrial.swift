@@ -59,7 +59,7 @@ actor FleetTrial {
         "ALTER DATABASE \(Self.database) SET synchronous_commit = local", servers.url(of: "postgres"))
     }
     for (number, name) in names.enumerated() {
-      let link = try network.map { .cable($0, host: number) } ?? HostLink(to: servers, by: route)
+      let link = try HostLink(to: servers, host: number, isPooled: route == .pooler)
       hosts.append(try await makeHost(name, link))
       if let program { hosts[number].program = program }
     }

@@ -14,10 +14,14 @@ enum HostLink {
   case proxies([CuttingProxy], isPooled: Bool)
   case cable(PrivateNetwork, host: Int)
 
-  /// A link over sockets.
-  init(to servers: ReplicatedCluster, by route: Route) throws {
-    let folders = route == .pooler ? [servers.poolerFolder] : (0...1).map(servers.socketFolder)
-    self = .proxies(try folders.map { try CuttingProxy(to: $0) }, isPooled: route == .pooler)
+  /// The link of a host, a cable where the servers are on a network.
+  init(to servers: ReplicatedCluster, host: Int, isPooled: Bool) throws {
+    if let network = servers.network {
+      self = .cable(network, host: host)
+    } else {
+      let folders = isPooled ? [servers.poolerFolder] : (0...1).map(servers.socketFolder)
+      self = .proxies(try folders.map { try CuttingProxy(to: $0) }, isPooled: isPooled)
+    }
   }
 
   /// The address of a database, for the host.
