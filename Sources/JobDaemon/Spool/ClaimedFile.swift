@@ -86,6 +86,8 @@ struct ClaimedFile: Sendable {
       text.removeLast(ending.count)
       break
     }
+    // As nearly all names are.
+    if text.utf8.count <= 60 && text.unicodeScalars.allSatisfy(isReadable) { return text }
     var shown = String.UnicodeScalarView()
     for scalar in text.unicodeScalars.prefix(60) { shown.append(isReadable(scalar) ? scalar : "_") }
     return String(shown)
