@@ -54,6 +54,20 @@ struct CertificateTests {
     #expect(error?.message.contains("verify failed") == true)
   }
 
+  @Test("A server that goes during the handshake is away, and of several the one that is not trusted is told")
+  func handshake() {
+    func error(_ reasons: String...) -> StoreError {
+      let lines = reasons.map { "connection to server at \"db\" (192.0.2.1), port 5432 failed: \($0)" }
+      return ServerFailure.connecting(lines.joined(separator: "\n"), place: "db", role: "ada")
+    }
+    for end in ["SSL SYSCALL error: EOF detected", "SSL error: unexpected eof while reading"] {
+      #expect(error(end).code == .unavailable, "\(end)")
+    }
+    let mixed = error("Connection refused", "SSL error: certificate verify failed")
+    #expect(mixed.code == .cannotOpen)
+    #expect(mixed.message.contains("certificate verify failed") && !mixed.message.contains("refused"))
+  }
+
   private func open(_ url: String) throws(StoreError) {
     try PostgresStore(url, model: model, coordinatorOrdinal: 1).close()
   }

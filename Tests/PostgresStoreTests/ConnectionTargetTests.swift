@@ -36,6 +36,8 @@ struct ConnectionTargetTests {
     #expect(
       try target("postgresql://ada@a.example.org:5433,b.example.org:5434/jobs").place
         == "postgresql://a.example.org:5433,b.example.org:5434/jobs")
+    #expect(
+      try target("postgresql://127.0.0.1,127.0.0.2/jobs").place == "postgresql://127.0.0.1:5432,127.0.0.2:5432/jobs")
     let error = #expect(throws: StoreError.self) { try target("postgresql://ada:geheim@localhost/jobs") }
     #expect(error?.message.contains("password file") == true)
     #expect(error.map { "\($0.debugDescription)".contains("geheim") } == false)

@@ -37,14 +37,16 @@ package final class PrivateNetwork: Sendable {
   static let addresses = "10.9.0.0/24"
 
   /// Makes a network with so many hosts.
-  package init(hosts count: Int) async throws {
+  ///
+  /// - Parameter environment: that of what makes certificates, which hold for five days from its time on.
+  package init(hosts count: Int, environment: [String: String] = [:]) async throws {
     folder = try TemporaryDirectory()
     try PostgresCluster.unprivileged(folder.path)
-    authority = try await CertificateAuthority("authority", in: folder)
+    authority = try await CertificateAuthority("authority", in: folder, environment: environment)
     script = try SupervisedScript(
       Self.script, arguments: ["\(count)"] + serverAddresses, wrapper: Self.separate)
     let names = serverAddresses.map { "IP:" + $0 }.joined(separator: ",")
-    try await authority.sign(certificate, key, names: names)
+    try await authority.sign(certificate, key, names: names, days: 5)
   }
 
   /// The beginning of a command that runs where the servers are.

@@ -174,7 +174,8 @@ struct ConnectionTarget: Sendable {
   private static func place(_ hosts: [String], _ settings: [String: String], defaults: [String: String]) -> String {
     let ports = list(settings["port"] ?? defaults["port"])
     let servers = (hosts.isEmpty ? [""] : hosts).enumerated().map { index, host in
-      let port = ports.isEmpty ? "5432" : ports[min(index, ports.count - 1)]
+      let given = ports.isEmpty ? "" : ports[min(index, ports.count - 1)]
+      let port = given.isEmpty ? "5432" : given
       return host.isEmpty ? "local:\(port)" : host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
     let database = settings["dbname"] ?? defaults["dbname"] ?? settings["user"] ?? defaults["user"] ?? ""

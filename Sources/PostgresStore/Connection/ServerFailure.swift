@@ -122,16 +122,23 @@ enum ServerFailure {
     if text.contains("unsupported startup parameter") {
       return make(.cannotOpen, poolerAdvice)
     }
-    if text.contains("certificate") || text.contains("SSL") {
+    let distrust = lines.filter(isOfDistrust)
+    if !distrust.isEmpty {
       return make(
         .cannotOpen,
-        "the server's certificate is not accepted: \(reason(in: lines)); check sslrootcert, the host's name and the "
+        "the server's certificate is not accepted: \(reason(in: distrust)); check sslrootcert, the host's name and the "
           + "certificate's dates")
     }
     if text.contains("session is read-only") || text.contains("server is in hot standby mode") {
       return make(.unavailable, "only a standby answers, which takes no changes; promote it, or name the primary")
     }
     return make(.unavailable, "the database can't be reached: \(reason(in: lines)); is the server up?")
+  }
+
+  /// True for a line of libpq's that tells of a server which does not prove who it is, and not of one that went meanwhile.
+  private static func isOfDistrust(_ line: Substring) -> Bool {
+    let words = ["certificate", "SSL error", "support SSL"]
+    return words.contains(where: line.contains) && !line.contains("unexpected eof")
   }
 
   /// The end of what libpq says, without the sentence about which host it was.
