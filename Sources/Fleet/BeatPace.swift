@@ -36,7 +36,7 @@ struct BeatPace: Sendable {
   }
 
   private func tells(_ beat: Beat) -> Bool {
-    beat.news.map { $0 != known.news } ?? false || beat.outcome.map { $0 != known.outcome } ?? false
+    beat.news != nil && beat.news != known.news || beat.outcome != nil && beat.outcome != known.outcome
   }
 
   /// Has a beat come at once, also behind one that is under way, which was sent too early.

@@ -139,9 +139,8 @@ package struct FleetMember: Sendable {
   private mutating func handleBeat(
     _ result: Result<LedgerReply, LedgerError>, _ sent: Int64, at now: Moment
   ) -> [MemberAction] {
-    var beat: Beat?
-    if case .success(.beaten(let answer)) = result { beat = answer }
-    let next = pace.end(beat, sentAt: sent, at: now.steady, knownStops: stopped.count)
+    let answer: Beat? = if case .success(.beaten(let beat)) = result { beat } else { nil }
+    let next = pace.end(answer, sentAt: sent, at: now.steady, knownStops: stopped.count)
     switch result {
     case .failure(.fenced): return end(.fenced)
     case .failure(.impossible(let reason)): return end(.refused(reason))

@@ -60,7 +60,8 @@ struct CertificateTests {
       let lines = reasons.map { "connection to server at \"db\" (192.0.2.1), port 5432 failed: \($0)" }
       return ServerFailure.connecting(lines.joined(separator: "\n"), place: "db", role: "ada")
     }
-    for end in ["SSL SYSCALL error: EOF detected", "SSL error: unexpected eof while reading"] {
+    let reset = "server closed the connection unexpectedly\nSSL SYSCALL error: Connection reset by peer"
+    for end in [reset, "SSL SYSCALL error: EOF detected", "SSL error: unexpected eof while reading"] {
       #expect(error(end).code == .unavailable, "\(end)")
     }
     let mixed = error("Connection refused", "SSL error: certificate verify failed")

@@ -29,11 +29,7 @@ package final class PostgresCluster: Sendable {
 
   /// The folder of the socket and of the server's log.
   package let folder: String
-  private let supervisor: ChildProcess
-  /// The server ends when this closes, which it does with the process, however that ends.
-  private let lifeline: DescriptorPair
-
-  private static let startLimit = Duration.seconds(90)
+  private let script: SupervisedScript
 
   /// For `.enabled(if:)`: whether tests can have connections through a pooler; prints why not.
   package static func hasPooler(_ test: String = #fileID) -> Bool {
@@ -63,7 +59,6 @@ package final class PostgresCluster: Sendable {
   package init(in parent: String? = nil, isDurable: Bool = false, settings: [String: String] = [:]) throws(Missing) {
     let binaries = try Self.binaries()
     do {
-      lifeline = try FileDescriptor.pipe()
       let name = "bobbin-postgres-" + String(UInt64.random(in: .min ... .max), radix: 36)
       folder =
         parent.map { $0 + "/" + name }
@@ -78,7 +73,7 @@ package final class PostgresCluster: Sendable {
           "autovacuum": "off",
         ]
       let words = sizes.merging(settings) { $1 }.map { "-c \($0)=\($1)" }.joined(separator: " ")
-      supervisor = try Self.start([binaries, folder, words] + prefix, input: lifeline.first.number)
+      script = try SupervisedScript(Self.script, arguments: [binaries, folder, words] + prefix)
     } catch {
       throw Missing(description: "PostgreSQL does not start: \(error)")
     }
@@ -109,61 +104,32 @@ package final class PostgresCluster: Sendable {
     return ["setpriv", "--reuid=\(account.user)", "--regid=\(account.group)", "--clear-groups", "--"]
   }
 
-  /// Starts the server under a shell that ends it when its input does.
-  private static func start(_ arguments: [String], input: Int32) throws -> ChildProcess {
-    let script = """
-      set -eu
-      bin=$1 folder=$2 given=$3
-      shift 3
-      trap 'rm -rf "$folder"' EXIT
-      cd "$folder"
-      "$@" "$bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --locale-provider=icu \
-        --icu-locale=en --no-sync >"$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log"; exit 1; }
-      "$@" sed -i '1i local all locked scram-sha-256' "$folder/data/pg_hba.conf"
-      settings="-k $folder -c listen_addresses= -c wal_level=minimal -c max_wal_senders=0 -c max_connections=300
-        $given"
-      settings=$(echo $settings)
-      "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 60 -l "$folder/data/server.log" -o "$settings" start </dev/null \
-        >"$folder/start.log" 2>&1 || { cat "$folder/start.log" "$folder/data/server.log"; exit 1; }
-      if [ -x /usr/sbin/pgbouncer ]; then
-        # Each transaction may have another connection.
-        "$@" mkdir "$folder/pool"
-        echo '"postgres" ""' >"$folder/users"
-        printf '%s\\n' '[databases]' "* = host=$folder" '[pgbouncer]' 'listen_port = 6432' \
-          "unix_socket_dir = $folder/pool" 'auth_type = trust' "auth_file = $folder/users" 'pool_mode = transaction' \
-          'max_client_conn = 500' "logfile = $folder/pool/log" "pidfile = $folder/pool/pid" >"$folder/pooler.ini"
-        "$@" /usr/sbin/pgbouncer -d -q "$folder/pooler.ini"
-      fi
-      echo ready
-      read -r _ || :
-      [ ! -e "$folder/pool/pid" ] || kill "$(cat "$folder/pool/pid")" || :
-      "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 10 -m immediate stop || :
-      """
-    return try FileDescriptor.pipe().split { answers, output in
-      let supervisor = try ChildProcess.start(
-        ChildLaunch(
-          executable: "/bin/sh", arguments: ["-c", script, "sh"] + arguments,
-          environment: ["PATH": "/usr/bin:/bin:/usr/sbin", "TZ": "UTC"],
-          descriptors: [0: input, 1: output.number]))
-      // Or else nobody would notice that it ends early.
-      try output.close()
-      try awaitReady(answers)
-      return supervisor
-    }
-  }
-
-  static func awaitReady(_ answers: borrowing FileDescriptor) throws {
-    var text = ""
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    let limit = ContinuousClock.now.advanced(by: startLimit)
-    while true {
-      var entry = pollfd(fd: answers.number, events: Int16(POLLIN), revents: 0)
-      let left = Int32(max(0, ContinuousClock.now.duration(to: limit) / .milliseconds(1)))
-      guard poll(&entry, 1, left) > 0 else { throw Missing(description: "it is not ready in time: \(text)") }
-      let count = read(answers.number, &bytes, bytes.count)
-      if count <= 0 { throw Missing(description: text) }
-      text += String(decoding: bytes[..<count], as: UTF8.self)
-      if text.split(separator: "\n").last == "ready" { return }
-    }
-  }
+  private static let script = """
+    set -eu
+    bin=$1 folder=$2 given=$3
+    shift 3
+    trap 'rm -rf "$folder"' EXIT
+    cd "$folder"
+    "$@" "$bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --locale-provider=icu \
+      --icu-locale=en --no-sync >"$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log"; exit 1; }
+    "$@" sed -i '1i local all locked scram-sha-256' "$folder/data/pg_hba.conf"
+    settings="-k $folder -c listen_addresses= -c wal_level=minimal -c max_wal_senders=0 -c max_connections=300
+      $given"
+    settings=$(echo $settings)
+    "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 60 -l "$folder/data/server.log" -o "$settings" start </dev/null \
+      >"$folder/start.log" 2>&1 || { cat "$folder/start.log" "$folder/data/server.log"; exit 1; }
+    if [ -x /usr/sbin/pgbouncer ]; then
+      # Each transaction may have another connection.
+      "$@" mkdir "$folder/pool"
+      echo '"postgres" ""' >"$folder/users"
+      printf '%s\\n' '[databases]' "* = host=$folder" '[pgbouncer]' 'listen_port = 6432' \
+        "unix_socket_dir = $folder/pool" 'auth_type = trust' "auth_file = $folder/users" 'pool_mode = transaction' \
+        'max_client_conn = 500' "logfile = $folder/pool/log" "pidfile = $folder/pool/pid" >"$folder/pooler.ini"
+      "$@" /usr/sbin/pgbouncer -d -q "$folder/pooler.ini"
+    fi
+    echo ready
+    read -r _ || :
+    [ ! -e "$folder/pool/pid" ] || kill "$(cat "$folder/pool/pid")" || :
+    "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 10 -m immediate stop || :
+    """
 }

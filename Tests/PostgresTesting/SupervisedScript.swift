@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SystemSupport
 
 /// A script of bash that does one request after the other, and undoes everything when this process ends, however that does.
@@ -24,12 +25,32 @@ final class SupervisedScript: Sendable {
     // The other ends are closed here, or else nobody would notice that the child ends early.
     requests = FileDescriptor(owning: input.split { _, writer in writer.relinquish() })
     answers = FileDescriptor(owning: output.split { reader, _ in reader.relinquish() })
-    try PostgresCluster.awaitReady(answers)
+    try awaitReady()
   }
 
   /// Has a request done, and waits until it is.
   func perform(_ request: String) throws {
     try requests.writeAll(Data((request + "\n").utf8))
-    try PostgresCluster.awaitReady(answers)
+    try awaitReady()
   }
+
+  private static let limit = Duration.seconds(90)
+
+  private func awaitReady() throws {
+    var text = ""
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let limit = ContinuousClock.now.advanced(by: Self.limit)
+    while true {
+      var entry = pollfd(fd: answers.number, events: Int16(POLLIN), revents: 0)
+      let left = Int32(max(0, ContinuousClock.now.duration(to: limit) / .milliseconds(1)))
+      guard poll(&entry, 1, left) > 0 else { throw Failed(description: "it is not ready in time: \(text)") }
+      let count = read(answers.number, &bytes, bytes.count)
+      if count <= 0 { throw Failed(description: text) }
+      text += String(decoding: bytes[..<count], as: UTF8.self)
+      if text.split(separator: "\n").last == "ready" { return }
+    }
+  }
+
+  /// What a script has said that did not get ready.
+  struct Failed: Error, CustomStringConvertible { let description: String }
 }

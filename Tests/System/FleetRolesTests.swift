@@ -80,7 +80,7 @@ extension SystemTests {
       try root.write(
         TestModel.model(Self.entities + Self.other), to: root.paths.models + "/Test.xcdatamodel/contents")
       let refused = try DaemonProcess(root)
-      #expect(try await refused.waitForEnd() != .exited(code: 0))
+      #expect(try await refused.waitForEnd() == .exited(code: 78))
       #expect(refused.logText.contains("the role worker"), "\(refused.logText)")
       #expect(refused.logText.contains("start once as the owner"), "\(refused.logText)")
       try await prepare()

@@ -59,7 +59,8 @@ struct ConnectionTarget: Sendable {
     }
     if !destinations.allSatisfy(Self.isOnThisMachine) { try Self.demandVerifiedServer(&settings, place) }
     settings["client_encoding"] = "UTF8"
-    // A pooler has its idle connections keep the name of whoever had them last, and who is taken over must have none.
+    // A pooler leaves a client's name on the connection of the server that it has lent. With the number of a host there, a
+    // takeover would end the connection though others have it by then.
     settings["application_name"] =
       isPooled ? String(options.applicationName.prefix { $0 != "/" }) : options.applicationName
     applicationName = options.applicationName

@@ -16,7 +16,7 @@ struct SchemaUpdater {
   /// Makes everything in one transaction.
   func create() throws(StoreError) {
     try connection.transaction { () throws(StoreError) in
-      // Who has it made by somebody else need not have the right to make others.
+      // Where somebody else has made it, the role need not have the right to make schemas.
       let isThere = try connection.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [.text(options.schemaName)])
       if isThere.rowCount == 0 {
         try connection.control("CREATE SCHEMA IF NOT EXISTS \(SchemaName.quoted(options.schemaName))")

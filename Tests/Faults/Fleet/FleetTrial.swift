@@ -51,11 +51,7 @@ actor FleetTrial {
   init(
     hosts names: [String], by route: HostLink.Route = .sockets, isSynchronous: Bool = true, program: String? = nil
   ) async throws {
-    // Also to hosts whose clocks are a day behind the certificate has to hold.
-    let past = try await SettableClock()
-    try past.set(ahead: -172_800)
-    let network =
-      route == .network ? try await PrivateNetwork(hosts: names.count, environment: past.environment) : nil
+    let network = route == .network ? try await Self.makeNetwork(hosts: names.count) : nil
     servers = try ReplicatedCluster(on: network)
     try TestDatabase.run("CREATE DATABASE \(Self.database)", servers.url(of: "postgres"))
     if !isSynchronous {
@@ -69,6 +65,13 @@ actor FleetTrial {
     }
     for index in hosts.indices { try await start(index) }
     try watch()
+  }
+
+  private static func makeNetwork(hosts count: Int) async throws -> PrivateNetwork {
+    // The certificate has to hold for hosts whose clocks are a day behind, too.
+    let past = try await SettableClock()
+    try past.set(ahead: -172_800)
+    return try await PrivateNetwork(hosts: count, environment: past.environment)
   }
 
   private func makeHost(_ name: String, _ link: HostLink) async throws -> Host {
