@@ -8,6 +8,7 @@ struct JSONWriter {
 
   init(isPretty: Bool) {
     self.isPretty = isPretty
+    bytes.reserveCapacity(64)
   }
 
   mutating func write(_ value: JSONValue) {

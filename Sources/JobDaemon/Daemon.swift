@@ -215,7 +215,7 @@ package final class Daemon: Sendable {
       HotFolderJobs(
         areTaken: { intake.refusal == nil && !scheduler.isFull }, known: admission.known,
         isUnfinished: { job in scheduler.read { schedule, _ in schedule.contains(job) } },
-        accept: { try intake.accept($0, submitter: $1).allSatisfy(\.repeated.isEmpty) },
+        accept: { try intake.accept($0, submitter: $1).allSatisfy { $0.repeated.isEmpty } },
         problemsDidChange: { events.send(.hotFoldersChanged) }, log: log),
       memories: paths.hotFolderMemories)
     handlers.setDeclared(parts.declaredHandlers)

@@ -6,8 +6,15 @@ package struct StableHash {
   package init() {}
 
   package mutating func combine(_ bytes: some Sequence<UInt8>) {
-    for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    // Not byte by byte of a sequence that is known only when the program runs, which takes ten times as long.
+    if bytes.withContiguousStorageIfAvailable({ combine($0) }) == nil {
+      for byte in bytes { combine(byte) }
+    }
   }
+
+  private mutating func combine(_ bytes: UnsafeBufferPointer<UInt8>) { for byte in bytes { combine(byte) } }
+
+  private mutating func combine(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
 
   /// Combines the bytes of a number, the lowest first.
   package mutating func combine(_ number: Int64) {
@@ -23,14 +30,20 @@ package struct StableHash {
   ///
   /// The alphabet is that of Crockford's Base32; https://www.crockford.com/base32.html
   package static func letters(_ value: UInt64) -> String {
-    let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz")
     let folded = value ^ (value >> 32)
-    return String((0..<6).map { alphabet[Int((folded >> (5 * UInt64($0))) & 31)] })
+    return text(6, of: "0123456789abcdefghjkmnpqrstvwxyz") { Int((folded >> (5 * UInt64($0))) & 31) }
   }
 
   /// A number as 16 hexadecimal digits.
   package static func digits(_ value: UInt64) -> String {
-    let text = String(value, radix: 16)
-    return String(repeating: "0", count: Self.digitCount - text.count) + text
+    text(digitCount, of: "0123456789abcdef") { Int((value >> (4 * UInt64(digitCount - 1 - $0))) & 15) }
+  }
+
+  /// Some signs of an alphabet; `place` tells where each of them is.
+  private static func text(_ count: Int, of alphabet: StaticString, _ place: (Int) -> Int) -> String {
+    String(unsafeUninitializedCapacity: count) { text in
+      for index in 0..<count { text.initializeElement(at: index, to: alphabet.utf8Start[place(index)]) }
+      return count
+    }
   }
 }

@@ -16,7 +16,9 @@ package struct Firing: Sendable, Hashable {
 
   /// The firing that submitted a job, by the job's ID; nil if it has another form.
   package init?(ofJob id: String) {
-    guard let name = id.firstIndex(of: "@"), let end = id[name...].firstIndex(of: "Z") else { return nil }
+    guard let name = id.utf8.firstIndex(of: UInt8(ascii: "@")), let end = id[name...].firstIndex(of: "Z") else {
+      return nil
+    }
     let rest = id[id.index(after: end)...]
     guard rest.isEmpty || rest.first == "." || rest.first == "#" else { return nil }
     let parts = id[id.index(after: name)..<end].split(separator: ".", omittingEmptySubsequences: false)

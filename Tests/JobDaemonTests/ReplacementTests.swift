@@ -64,8 +64,8 @@ struct ReplacementTests {
   private func waitForReplacement(_ files: [AdmittedFile]) async throws {
     try await withTimeout {
       await withCheckedContinuation { continuation in
-        guard let file = files.first else { return continuation.resume() }
-        file.replacementEnd.whenSet { continuation.resume() }
+        guard let replacing = files.first?.replacing else { return continuation.resume() }
+        replacing.end.whenSet { continuation.resume() }
       }
     }
   }

@@ -28,11 +28,9 @@ struct AdmittedFile: Sendable {
   /// True if some were known, and so may be held.
   var namesKnown: Bool { !repeated.isEmpty || !replacements.isEmpty }
   /// Known jobs whose place some of its jobs take; the others are scheduled once all of these are made.
-  var replacements: [Replacement] = []
-  /// Set once the replacements are made.
-  let replacementEnd = Later<Void>()
-  /// The answer of a fleet's lead, which makes the replacements.
-  let replacementAnswer = Later<Result<OrderAnswer.Content, any Error>>()
+  private(set) var replacements: [Replacement] = []
+  /// The course of the replacements; nil if there are none, as for nearly all files.
+  private(set) var replacing: Replacing?
   /// The IDs by which its jobs wait for others that nobody has submitted yet.
   var unknown: [ManagedObjectID: [String]] = [:]
   /// Other files' unfinished jobs: this file is released with them.
@@ -40,8 +38,21 @@ struct AdmittedFile: Sendable {
   /// The failures of earlier, durable runs of its jobs; the file is released at once if it has no other jobs.
   var earlierFailures: [String] = []
 
+  mutating func add(_ replacement: Replacement) {
+    replacements.append(replacement)
+    if replacing == nil { replacing = Replacing() }
+  }
+
   /// The objects of the known jobs that are replaced.
   var replaced: Set<ManagedObjectID> { Set(replacements.lazy.map(\.job)) }
+}
+
+/// The course of a file's replacements.
+final class Replacing: Sendable {
+  /// Set once all are made, or can't be.
+  let end = Later<Void>()
+  /// The answer of a fleet's lead, which makes them.
+  let answer = Later<Result<OrderAnswer.Content, any Error>>()
 }
 
 /// A new specification for a known job, which came in a file.

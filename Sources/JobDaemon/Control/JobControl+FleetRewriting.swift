@@ -10,7 +10,8 @@ extension JobControl {
 
   /// Waits until the lead has made the replacements of a file, and then for the ends of the jobs, which release the file.
   func awaitReplacements(by file: AdmittedFile, on membership: Membership) {
-    file.replacementAnswer.whenSet { [self] answer in
+    guard let replacing = file.replacing else { return }
+    replacing.answer.whenSet { [self] answer in
       queue.async { [self] in
         do {
           guard case .outcomes(let outcomes) = try answer.get() else { throw NoAnswer.otherRelease }
@@ -19,11 +20,11 @@ extension JobControl {
           whenFree(file.replacements.map(\.job), on: membership) { [self] in
             for one in file.replacements { follow(one, on: membership) }
             engine.meter.noteChange(of: file.replacements.map(\.job))
-            file.replacementEnd.set(())
+            replacing.end.set(())
           }
         } catch {
           engine.report(error, "the jobs of the file \(file.file.name) can't be replaced before the next start")
-          file.replacementEnd.set(())
+          replacing.end.set(())
         }
       }
     }

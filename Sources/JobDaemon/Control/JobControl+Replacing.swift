@@ -42,7 +42,7 @@ extension JobControl {
       }
       replacements.remove(file)
       if file.file.isLive { engine.scheduler.start(whole: file.file.file.name) }
-      file.file.replacementEnd.set(())
+      file.file.replacing?.end.set(())
       rest += replacements.next(among: file.replacements.lazy.map(\.job))
     }
   }

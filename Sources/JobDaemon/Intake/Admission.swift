@@ -54,7 +54,7 @@ final class Admission: Sendable {
     let context = ManagedObjectContext(parent: main, name: "admission")
     return try context.performAndWait { context in
       var round = AdmissionRound(
-        known: try KnownJobs(jobs.flatMap(\.names), context, scheduler: scheduler), scheduler: scheduler,
+        known: try KnownJobs(of: jobs, context, scheduler: scheduler), scheduler: scheduler,
         policy: policy, handlers: handlers, reserved: reserved.withLock { $0 })
       let admitted = zip(candidates, jobs).map { candidate, jobs in
         Result { () throws(AdmissionRefusal) in
@@ -84,7 +84,7 @@ final class Admission: Sendable {
   func look(at candidate: AdmissionCandidate) throws -> [Result<KnownJobs.Entry?, AdmissionRefusal>] {
     let jobs = CandidateJobs(candidate, spool: spool, isOfFleet: fleet != nil)
     let known = try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
-      try KnownJobs(jobs.names, context, scheduler: fleet == nil ? scheduler : nil)
+      try KnownJobs(of: [jobs], context, scheduler: fleet == nil ? scheduler : nil)
     }
     return jobs.chosen(knowing: known).map { job in
       Result { () throws(AdmissionRefusal) in
@@ -113,7 +113,7 @@ final class Admission: Sendable {
   private func chosen(_ jobs: [CandidateJobs], of candidates: [AdmissionCandidate]) throws -> [[JobSpecification]] {
     let taken = zip(candidates, jobs).filter { $0.0.isTakenUp }
     let known = try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
-      try KnownJobs(taken.flatMap { $0.1.names }, context, scheduler: nil)
+      try KnownJobs(of: taken.map(\.1), context, scheduler: nil)
     }
     return jobs.map { $0.chosen(knowing: known) }
   }
@@ -211,7 +211,7 @@ struct AdmissionRound {
   private mutating func noteReplaced(_ job: JobSpecification, of admitted: inout AdmittedFile, fileName: String) {
     guard let id = job.id, let entry = known[id] else { return }
     admitted.file.expectJob()
-    admitted.replacements.append(
+    admitted.add(
       Replacement(job: entry.objectID, specification: job, file: admitted.file, fileName: fileName))
     known[id] = entry.replaced(by: job)
     known[id]?.file = fileName

@@ -106,9 +106,15 @@ struct CandidateJobs {
     versions = forms.map { ($0, candidate.jobs($0)) }
   }
 
-  /// The IDs of all jobs that it may have, and of those that they wait for.
-  var names: [String] {
-    versions.flatMap { version in version.jobs.flatMap { [$0.id ?? ""] + $0.after + $0.afterAny } }
+  /// Adds the IDs of all jobs that it may have, and of those that they wait for.
+  func addNames(to names: inout [String]) {
+    for version in versions {
+      for job in version.jobs {
+        names.append(job.id ?? "")
+        names += job.after
+        names += job.afterAny
+      }
+    }
   }
 
   /// The jobs under the IDs by which they are known, or else under new ones.
@@ -118,8 +124,8 @@ struct CandidateJobs {
     guard versions.count > 1 else { return versions[0].jobs }
     var isShortTaken = false
     for version in versions {
-      let entries = zip(candidate.contents.jobs, version.jobs).compactMap { given, job in
-        given.isNamedAfterFile ? known[job.id ?? ""] : nil
+      let entries = version.jobs.indices.compactMap { index in
+        candidate.contents.jobs[index].isNamedAfterFile ? known[version.jobs[index].id ?? ""] : nil
       }
       if entries.contains(where: { isOwn($0, version.form) }) { return version.jobs }
       if version.form == .short && !entries.isEmpty { isShortTaken = true }

@@ -120,13 +120,14 @@ final class FleetAdmission: Sendable {
 
   /// The orders to replace known jobs by those of files, which in `cur/` are the record of that until it is done.
   private func orders(for files: [AdmittedFile]) throws -> [NumberedOrder] {
-    let orders = try files.filter { !$0.replacements.isEmpty }.map { file -> NewOrder in
+    let orders = try files.compactMap { file -> NewOrder? in
+      guard let replacing = file.replacing else { return nil }
       let replacements = try FileReplacement.ordered(file.replacements).map { one in
         JobReplacement(
           job: one.job, specification: withAttempts(one.specification), place: localFiles.place(of: one.specification),
           attemptKey: try attemptKeys.next().key)
       }
-      return (.replace(replacements), { file.replacementAnswer.set($0) })
+      return (.replace(replacements), { replacing.answer.set($0) })
     }
     do { return try membership.number(orders) } catch is NoAnswer {
       throw StoreError(.unavailable, "the database of the fleet does not answer")
@@ -214,7 +215,7 @@ final class FleetAdmission: Sendable {
     for job in jobs {
       guard let id = job.id, let entry = known[id], entry.isToBeReplaced(by: job) else { continue }
       admitted.file.expectJob()
-      admitted.replacements.append(
+      admitted.add(
         Replacement(
           job: entry.objectID, specification: job, file: admitted.file, fileName: admitted.file.name.description))
       known[id] = entry.replaced(by: job)

@@ -73,6 +73,13 @@ struct KnownJobs {
     try read(Array(late.keys), context)
   }
 
+  /// Looks up all jobs that files may have, and those that they wait for.
+  init(of files: [CandidateJobs], _ context: isolated ManagedObjectContext, scheduler: Scheduler?) throws {
+    var names: [String] = []
+    for file in files { file.addNames(to: &names) }
+    try self.init(names, context, scheduler: scheduler)
+  }
+
   /// The jobs that a fleet has recorded.
   init(_ jobs: [KnownJob]) {
     for job in jobs {

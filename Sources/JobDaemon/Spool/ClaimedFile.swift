@@ -81,23 +81,26 @@ struct ClaimedFile: Sendable {
 
   /// A form of the name that can be shown anywhere.
   private static func readable(_ name: FileName) -> String {
-    var text = name.description
-    for ending in [".json", ".json5", ".ndjson", ".jsonl"] where text.hasSuffix(ending) {
-      text.removeLast(ending.count)
-      break
-    }
+    let ending = endings.first { name.bytes.suffix($0.utf8.count).elementsEqual($0.utf8) }
+    let bytes = name.bytes.dropLast(ending?.utf8.count ?? 0)
     // As nearly all names are.
-    if text.utf8.count <= 60 && text.unicodeScalars.allSatisfy(isReadable) { return text }
+    if bytes.count <= 60 && bytes.allSatisfy(isReadable) { return String(decoding: bytes, as: UTF8.self) }
     var shown = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars.prefix(60) { shown.append(isReadable(scalar) ? scalar : "_") }
+    for scalar in displayName(bytes).unicodeScalars.prefix(60) { shown.append(isReadable(scalar) ? scalar : "_") }
     return String(shown)
   }
 
-  private static func isReadable(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar {
+  private static let endings = [".json", ".json5", ".ndjson", ".jsonl"]
+
+  private static func isReadable(_ byte: UInt8) -> Bool {
+    switch Unicode.Scalar(byte) {
     case "a"..."z", "A"..."Z", "0"..."9", ".", "-", "_": true
-    default: !scalar.isASCII && scalar.properties.isAlphabetic
+    default: false
     }
+  }
+
+  private static func isReadable(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII ? isReadable(UInt8(ascii: scalar)) : scalar.properties.isAlphabetic
   }
 }
 
@@ -142,7 +145,7 @@ enum Submitter {
 
   /// Returns the name of the folder in `uploads/` with what came with such a file: `1000-UUID`; nil for other files.
   static func uploadName(of file: FileName) -> FileName? {
-    guard let text = file.string, text.hasPrefix(prefix), text.hasSuffix(ending) else { return nil }
+    guard let text = ownText(of: file), text.hasSuffix(ending) else { return nil }
     return FileName(String(text.dropFirst(prefix.count).dropLast(ending.count)))
   }
 
@@ -164,7 +167,7 @@ enum Submitter {
 
   /// Returns the ID of the firing, or of the client's key, whose jobs a file of the daemon's has.
   static func firing(_ name: FileName) -> String? {
-    guard let text = name.string, text.hasPrefix(prefix), text.hasSuffix(ending) else { return nil }
+    guard let text = ownText(of: name), text.hasSuffix(ending) else { return nil }
     let parts = text.dropFirst(prefix.count).dropLast(ending.count).split(separator: "-", maxSplits: 1)
     guard parts.count == 2, parts[1].contains("@") else { return nil }
     return parts[1].split(separator: repetitionMark, maxSplits: 1).first.map(String.init)
@@ -208,8 +211,13 @@ enum Submitter {
   /// Returns true if a file holds jobs that came over the socket.
   static func isSent(_ name: FileName) -> Bool { sender(name) != nil }
 
+  /// The name of a file that the daemon has made, as text; nil for other files.
+  private static func ownText(of name: FileName) -> String? {
+    name.bytes.starts(with: prefix.utf8) ? name.string : nil
+  }
+
   private static func sender(_ name: FileName) -> UInt32? {
-    guard let text = name.string, text.hasPrefix(prefix) else { return nil }
+    guard let text = ownText(of: name) else { return nil }
     return text.dropFirst(prefix.count).split(separator: "-").first.flatMap { UInt32($0) }
   }
 }

@@ -146,7 +146,7 @@ final class Uploads: Sendable {
   /// Removes the inputs of a job file that is in `cur/` no more, unless it has come to `failed/`.
   func fileIsGone(_ file: FileName) {
     // Most job files come without any.
-    if state.withLock(\.folders.isEmpty) { return }
+    if state.withLock({ $0.folders.isEmpty }) { return }
     guard let name = Submitter.uploadName(of: file),
       state.withLock({ $0.folders[name] != nil && !$0.begun.contains(name) })
     else { return }
@@ -163,7 +163,7 @@ final class Uploads: Sendable {
   ///
   /// - Parameter isUnfinished: tells whether one of the jobs was put back since.
   func note(over jobs: some Sequence<ManagedObjectID>, unless isUnfinished: (ManagedObjectID) -> Bool) {
-    if state.withLock(\.putBack.isEmpty) { return }
+    if state.withLock({ $0.putBack.isEmpty }) { return }
     let over = Set(jobs.filter { !isUnfinished($0) })
     let free = state.withLock { state in
       let before = state.putBack.keys

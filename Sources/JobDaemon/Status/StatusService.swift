@@ -317,7 +317,7 @@ package final class StatusService: Sendable {
             if let file = files.first(where: { $0.replaced.contains(id) }) {
               reply.replaced = true
               // Until it is replaced its record tells of the run before.
-              if !file.replacementEnd.isSet { reply.forgetRun() }
+              if file.replacing?.end.isSet == false { reply.forgetRun() }
             }
             reply.unknownAfter = files.lazy.compactMap { $0.unknown[id] }.first
           }

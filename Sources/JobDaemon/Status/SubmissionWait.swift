@@ -49,8 +49,8 @@ final class SubmissionWait: Sendable {
   ///   - namesKnown: true if some of the jobs were known, and may be held.
   func begin(limit: Duration, for files: [AdmittedFile], namesKnown: Bool) {
     timer.arm(after: limit) { [weak self] in self?.end(isOver: false) }
-    guard let file = files.first(where: { !$0.replacements.isEmpty }) else { return watch(namesKnown) }
-    file.replacementEnd.whenSet { self.watch(namesKnown) }
+    guard let replacing = files.lazy.compactMap(\.replacing).first else { return watch(namesKnown) }
+    replacing.end.whenSet { self.watch(namesKnown) }
   }
 
   private func watch(_ namesKnown: Bool) {

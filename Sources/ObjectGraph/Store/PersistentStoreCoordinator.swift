@@ -11,6 +11,8 @@ public final class PersistentStoreCoordinator: Sendable {
   package let ordinal: UInt32
   /// Layouts of rows by entity index.
   package let layouts: [RowLayout]
+  /// The rules of each entity's properties, which saves check.
+  let rules: RuleTable
   /// A row of defaults by entity index.
   let defaults: [Row]
   /// Slots of transient values by entity index.
@@ -47,6 +49,7 @@ public final class PersistentStoreCoordinator: Sendable {
     self.model = model
     ordinal = CoordinatorRegistry.nextOrdinal()
     layouts = model.entities.map(RowLayout.init)
+    rules = RuleTable(model)
     defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
     transientSlots = model.entities.map { entity in
       entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)

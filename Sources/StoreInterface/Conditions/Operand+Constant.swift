@@ -38,6 +38,8 @@ extension Operand {
 
   /// Returns the operands of a collection of constants; nil if it is no collection, or an element has no equivalent.
   package static func list(of collection: Any) -> [Operand]? {
+    // As most are; a cast of each element is slow.
+    if let texts = collection as? [String] { return texts.map { .value(.string($0)) } }
     guard let sequence = collection as? any Sequence, !(collection is String), !(collection is Data) else { return nil }
     return elements(of: sequence)
   }

@@ -76,32 +76,54 @@ extension Value {
   }
 }
 
-/// The rules of a model's properties, prepared for each entity when first needed.
-final class RuleTable {
-  private var properties: [[(Property, AttributeRules?)]?]
-
-  init(entityCount: Int) { properties = Array(repeating: nil, count: entityCount) }
-
-  /// The properties of an entity that have rules to check.
-  subscript(_ entity: Entity) -> [(Property, AttributeRules?)] {
-    if let rules = properties[entity.index] { return rules }
-    let rules = entity.properties.filter(\.hasRules).map { ($0, $0.attribute.flatMap(AttributeRules.init)) }
-    properties[entity.index] = rules
-    return rules
+/// The rules of a property that a save checks, as its model says them.
+final class PropertyRules: Sendable {
+  /// The way in which the property's row holds what is checked.
+  enum Form: Sendable {
+    /// A value, which may be missing or break a limit.
+    case value
+    /// A binary number, which may be none.
+    case real
+    /// A decimal number, which may be none; as text.
+    case decimal
+    case toOne, toMany
   }
+
+  let property: Property
+  let slot: Int
+  let form: Form
+  let isOptional: Bool
+  let limits: AttributeRules?
+
+  /// Returns nil if a save has nothing to check.
+  fileprivate init?(_ property: Property) {
+    switch property.kind {
+    case .attribute(let attribute):
+      form = property.storage == .real ? .real : attribute.type == .decimal ? .decimal : .value
+      isOptional = attribute.isOptional
+      limits = AttributeRules(attribute)
+      let mayBeNoNumber = form != .value && property.isPersistent
+      if attribute.derivation != nil || isOptional && !mayBeNoNumber && limits == nil { return nil }
+    case .relationship(let relationship):
+      form = relationship.isToMany ? .toMany : .toOne
+      isOptional = relationship.isOptional
+      limits = nil
+      let isCounted = relationship.minimumCount > 0 || relationship.maximumCount > 0
+      if relationship.isToMany ? !isCounted : isOptional { return nil }
+    }
+    self.property = property
+    slot = property.slot
+  }
+
+  var isOfRelationship: Bool { form == .toOne || form == .toMany }
 }
 
-extension Property {
-  /// True if a save has anything to check.
-  fileprivate var hasRules: Bool {
-    switch kind {
-    case .attribute(let attribute):
-      attribute.derivation == nil
-        && (!attribute.isOptional || (storage == .real || attribute.type == .decimal) && isPersistent
-          || !attribute.minimum.isNull || !attribute.maximum.isNull || attribute.pattern != nil)
-    case .relationship(let relationship):
-      relationship.isToMany
-        ? relationship.minimumCount > 0 || relationship.maximumCount > 0 : !relationship.isOptional
-    }
-  }
+/// The rules of a model's properties, prepared once for all contexts.
+struct RuleTable: Sendable {
+  private let properties: [[PropertyRules]]
+
+  init(_ model: ManagedObjectModel) { properties = model.entities.map { $0.properties.compactMap(PropertyRules.init) } }
+
+  /// The rules of an entity's properties; none of those without any.
+  subscript(_ entity: Entity) -> [PropertyRules] { properties[entity.index] }
 }

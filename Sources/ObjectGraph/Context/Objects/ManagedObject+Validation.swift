@@ -10,8 +10,8 @@ extension ManagedObject {
     var errors: [any Error] = []
     func note(_ check: () throws -> Void) { do { try check() } catch { errors.append(error) } }
     if type(of: self).isGenerated {
-      for (property, rules) in registry.rules[entity] where ofRelationships || property.relationship == nil {
-        note { try checkRules(of: property, rules) }
+      for rules in registry.rules[entity] where ofRelationships || !rules.isOfRelationship {
+        note { try check(rules) }
       }
     } else {
       for property in entity.properties where !property.isHidden && (ofRelationships || property.relationship == nil) {
@@ -43,8 +43,8 @@ extension ManagedObject {
 
   /// Checks the model's rules on a value that a property has or could have.
   final func checkRules(of property: Property, _ value: () -> Value) throws {
-    guard let (_, rules) = registry?.rules[entity].first(where: { $0.0 === property }) else { return }
-    if property.storage == .toMany { return try checkRules(of: property, nil) }
+    guard let rules = registry?.rules[entity].first(where: { $0.property === property }) else { return }
+    if rules.form == .toMany { return try check(rules) }
     let value = value()
     if value.isNull {
       if !property.isOptional { throw missing(property) }
@@ -57,26 +57,24 @@ extension ManagedObject {
         message: "is not of the type \(attribute.type.rawValue)")
     }
     if converted.isNotANumber { throw notANumber(property, value) }
-    if let violation = rules?.violation(of: converted) { throw error(violation, property, value: value) }
+    if let violation = rules.limits?.violation(of: converted) { throw error(violation, property, value: value) }
   }
 
-  /// Checks the rules on the property's present value in place.
-  private func checkRules(of property: Property, _ rules: AttributeRules?) throws {
-    switch property.kind {
-    case .attribute(let attribute):
-      if row.isNull(property.slot) {
-        if !attribute.isOptional { throw missing(property) }
-      } else if property.storage == .real && row.real(property.slot).isNaN || isDecimalNaN(property) {
-        throw notANumber(property, presentValue(of: property))
-      } else if let violation = rules.flatMap({ violation(of: $0, attribute, property.slot) }) {
-        throw error(violation, property, value: value(property, in: row))
-      }
-    case .relationship(let relationship):
-      if relationship.isToMany {
-        try validateCount(relationship, property)
-      } else if !relationship.isOptional, row.isNull(property.slot) {
-        throw missing(property)
-      }
+  /// Checks the rules on a property's present value in place.
+  private func check(_ rules: PropertyRules) throws {
+    if rules.form == .toMany { return try validateCount(rules.property) }
+    if row.isNull(rules.slot) {
+      if !rules.isOptional { throw missing(rules.property) }
+      return
+    }
+    let property = rules.property
+    switch rules.form {
+    case .real where row.real(rules.slot).isNaN, .decimal where isDecimalNaN(property):
+      throw notANumber(property, presentValue(of: property))
+    case .value, .real, .decimal, .toOne, .toMany: break
+    }
+    if let violation = rules.limits.flatMap({ violation(of: $0, rules.form, property) }) {
+      throw error(violation, property, value: value(property, in: row))
     }
   }
 
@@ -108,22 +106,25 @@ extension ManagedObject {
   }
 
   private func violation(
-    of rules: AttributeRules, _ attribute: AttributeDescription, _ slot: Int
+    of limits: AttributeRules, _ form: PropertyRules.Form, _ property: Property
   ) -> AttributeRules.Violation? {
-    switch attribute.type.storage {
-    case .integer: rules.violation(number: Double(row.integer(slot)))
-    case .real: rules.violation(number: row.real(slot))
-    case .text where attribute.type == .decimal:
+    let slot = property.slot
+    return switch property.storage {
+    case .integer: limits.violation(number: Double(row.integer(slot)))
+    case .real: limits.violation(number: row.real(slot))
+    case .text where form == .decimal:
       Decimal(string: row.text(slot)).flatMap {
-        rules.violation(number: NSDecimalNumber(decimal: $0).doubleValue)
+        limits.violation(number: NSDecimalNumber(decimal: $0).doubleValue)
       }
-    case .text: row.withBytes(slot) { rules.violation(text: $0) }
+    case .text: row.withBytes(slot) { limits.violation(text: $0) }
     case .bytes, .blob, .reference, .toMany: nil
     }
   }
 
-  private func validateCount(_ relationship: RelationshipDescription, _ property: Property) throws {
-    guard let count = registry?.toManyIDs(of: self, property.slot).count, count > 0 else { return }
+  private func validateCount(_ property: Property) throws {
+    guard let relationship = property.relationship,
+      let count = registry?.toManyIDs(of: self, property.slot).count, count > 0
+    else { return }
     func fail(_ rule: ValidationError.Rule, _ message: String) -> ValidationError {
       ValidationError(self, property: property.name, value: .integer(Int64(count)), rule: rule, message: message)
     }

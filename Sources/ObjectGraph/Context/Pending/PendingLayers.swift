@@ -43,7 +43,7 @@ extension [Pending] {
   ///
   /// Cost: nothing in models without one-to-one relationships.
   func formerPartners(of set: ChangeSet, _ layouts: [RowLayout]) -> [FormerPartner] {
-    if set.isAllInserts || isEmpty || layouts.allSatisfy(\.partners.isEmpty) { return [] }
+    if set.isAllInserts || isEmpty || layouts.allSatisfy({ $0.partners.isEmpty }) { return [] }
     var found: [FormerPartner] = []
     for change in set.changes where change.kind == .update {
       guard let row = change.row, let base = change.base else { continue }

@@ -36,7 +36,7 @@ final class ObjectRegistry {
   let undo = UndoRecorder()
   let conflicts = ConflictChecks()
   let failures = DeferredFailures()
-  let rules: RuleTable
+  var rules: RuleTable { coordinator.rules }
   let faultGroups = FaultGroups()
 
   /// The settings of a context that its objects obey.
@@ -63,7 +63,6 @@ final class ObjectRegistry {
     self.executor = executor
     self.pending = pending
     self.ancestors = ancestors
-    rules = RuleTable(entityCount: coordinator.model.entities.count)
   }
 
   deinit { orphanAll() }
