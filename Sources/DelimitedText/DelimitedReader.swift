@@ -335,10 +335,11 @@ extension DelimitedReader {
 }
 
 /// The current record, after ``DelimitedReader/nextRecord()`` answered `.record` or threw.
+///
+/// The getters are mutating, since the compiler copies all of the reader where a property of it is only read.
 extension DelimitedReader {
   /// The record; valid until the next call that reads.
   package var record: PresentRecord {
-    // Mutating, since the compiler copies all of the reader where a property of it is only read.
     mutating get {
       let start = block.bytes + recordStart
       return PresentRecord(
@@ -349,7 +350,7 @@ extension DelimitedReader {
   }
 
   /// The number of fields, at least one.
-  package var fieldCount: Int { fields.count }
+  package var fieldCount: Int { mutating get { fields.count } }
 
   /// Sets the number of fields: missing ones are absent, superfluous ones are dropped.
   ///
@@ -358,7 +359,7 @@ extension DelimitedReader {
 
   /// The place after the record and its line end, where a later reader can continue.
   package var position: RecordPosition {
-    RecordPosition(byteOffset: block.offset + nextStart, line: line.number)
+    mutating get { RecordPosition(byteOffset: block.offset + nextStart, line: line.number) }
   }
 }
 

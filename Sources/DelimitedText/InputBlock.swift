@@ -60,6 +60,7 @@ struct InputBlock: ~Copyable {
   /// Returns the index behind the byte order marks at a place; nil if more bytes must be known.
   ///
   /// One comes before a text, or before each of several concatenated ones.
+  @inline(__always)
   func indexAfterMarks(from index: Int) -> Int? {
     var start = index
     while start < end, bytes[start] == 0xEF {

@@ -41,8 +41,8 @@ package struct StableHash {
 
   /// Some signs of an alphabet; `place` tells where each of them is.
   private static func text(_ count: Int, of alphabet: StaticString, _ place: (Int) -> Int) -> String {
-    String(unsafeUninitializedCapacity: count) { text in
-      for index in 0..<count { text.initializeElement(at: index, to: alphabet.utf8Start[place(index)]) }
+    String(unsafeUninitializedCapacity: count) { bytes in
+      for index in 0..<count { bytes.initializeElement(at: index, to: alphabet.utf8Start[place(index)]) }
       return count
     }
   }

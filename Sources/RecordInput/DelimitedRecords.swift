@@ -51,11 +51,13 @@ final class DelimitedRecords: RecordReader {
       case .record:
         let record = reader.record
         guard isValidUTF8(record.raw) else { return .bad(RecordError(encoding, in: record)) }
-        if reader.fieldCount != fieldCount {
+        var count = record.fields.count
+        if count != fieldCount {
           if fieldCount != nil || isHeader, record.isBlankLine { continue }
           if let error = fit() { return .bad(error) }
+          count = reader.fieldCount
         }
-        if reader.fieldCount > firstUnnamed, let error = unnamedValue() { return .bad(error) }
+        if count > firstUnnamed, let error = unnamedValue() { return .bad(error) }
         return .record
       }
     }

@@ -86,8 +86,9 @@ package struct FleetProgram: Sendable {
   let seed: UInt64
   var machines: Int
   var slots: Int
-  /// True if hosts hear no hints of others, and a takeover ends no backends.
-  var isPooled: Bool
+  /// The number of machines, the first ones, that are behind a pooler: they hear no hints of others, and a takeover of
+  /// one ends no backends.
+  var pooledMachines = 0
   /// True if commits wait for a standby.
   var isReplicated = false
   /// The jobs that a new lead reads at a time.
@@ -102,7 +103,7 @@ package struct FleetProgram: Sendable {
 
 extension FleetProgram: CustomStringConvertible {
   private var kind: String {
-    (isPooled ? "behind a pooler" : "direct") + (isReplicated ? ", replicated" : "")
+    "\(pooledMachines) behind a pooler" + (isReplicated ? ", replicated" : "")
       + ", jobs read \(jobsAtOnce) at a time"
   }
 
@@ -146,7 +147,7 @@ extension FleetProgram {
     machines = random.number(2..<4)
     if seed % 2 == 1 { jobsAtOnce = Int(seed / 2 % 8) + 1 }
     slots = random.number(1..<4)
-    isPooled = !random.chance(70)
+    if !random.chance(70) { pooledMachines = random.chance(50) ? machines : random.number(1..<machines) }
     var count = 0
     // Deaths and nothing else show how soon work goes on.
     let isSometimesCalm = random.chance(15)
@@ -254,7 +255,6 @@ extension FleetProgram {
     self.seed = seed
     machines = hosts
     slots = 2
-    isPooled = false
     for number in 0..<jobs {
       let job = Job(number: number, queue: random.number(0..<2), duration: random.time(5..<2_000))
       add(.submit(machine: random.number(0..<hosts), [job]), at: random.time(0..<3_000))

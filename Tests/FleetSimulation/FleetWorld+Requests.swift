@@ -114,7 +114,7 @@ extension FleetWorld {
     guard case .success(.joined(let number, let time)) = result else { return join(process) }
     let clock = FleetClock(serverTime: time, receivedAt: steady(of: process.machine))
     process.member = FleetMember(
-      number: number, joinSentAt: call.sentAt, clock: clock, times: times, agingStep: 60_000)
+      number: number, joinSentAt: call.sentAt, clock: clock, times: times(of: process.machine), agingStep: 60_000)
     process.machine.lastExcuse = max(process.machine.lastExcuse, now)
     deliver(.beatDue, to: process)
     if !process.machine.spool.isEmpty { deliver(.admit(process.machine.spool), to: process) }

@@ -135,7 +135,7 @@ extension FleetWorld {
   private func order(_ wish: FleetProgram.Wish) -> Order {
     switch wish {
     case .pause(let queue, let isPaused): .pause(.queue("queue\(queue)"), isPaused)
-    case .drain(let other, let isDrained): .pause(.host("root\(machines[other].number)"), isDrained)
+    case .drain(let other, let isDrained): .pause(.host(machines[other].root), isDrained)
     case .cancel(let job): command(.cancel(reason: "a wish"), job)
     case .hold(let job, let isHeld): command(isHeld ? .hold : .release, job)
     case .retry(let job): command(.retry, job)

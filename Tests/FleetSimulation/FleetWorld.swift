@@ -69,7 +69,7 @@ final class FleetWorld {
 
   init(_ program: FleetProgram) {
     self.program = program
-    var times = program.isPooled ? FleetTimes().withoutHints : FleetTimes()
+    var times = FleetTimes()
     times.longestTransaction = 4_500
     times.slotLife = 7
     times.jobsAtOnce = program.jobsAtOnce
@@ -79,8 +79,15 @@ final class FleetWorld {
     random = RandomSource(seed: program.seed ^ 0xF1EE7)
     let failsOver = program.steps.contains { if case .failover = $0.action { true } else { false } }
     ledger = MemoryLedger(isReplicated: program.isReplicated, longestLoss: failsOver ? FleetProgram.longestLoss : 0)
-    ledger.endsBackends = !program.isPooled
+    let pooledRoots = Set(machines.prefix(program.pooledMachines).map(\.root))
+    ledger.endsBackends = { !pooledRoots.contains($0) }
   }
+
+  /// True if hosts on a machine are behind a pooler.
+  private func isPooled(_ machine: Machine) -> Bool { machine.number < program.pooledMachines }
+
+  /// The times of hosts on a machine.
+  func times(of machine: Machine) -> FleetTimes { isPooled(machine) ? times.withoutHints : times }
 
   // MARK: The clock
 
@@ -176,7 +183,7 @@ final class FleetWorld {
     let machine = process.machine
     let places: Set<String> = ["place\(machine.number)"]
     send(
-      .join(FleetHost(root: "root\(machine.number)", slots: program.slots, types: ["work"], places: places)), .beat,
+      .join(FleetHost(root: machine.root, slots: program.slots, types: ["work"], places: places)), .beat,
       process)
   }
 
@@ -221,7 +228,7 @@ final class FleetWorld {
       if now < deafUntil { return }
       for machine in machines {
         guard let other = machine.process, let number = other.member?.number, hosts.contains(number) else { continue }
-        if other === process || !program.isPooled {
+        if other === process || !isPooled(machine) {
           enqueue(.deliver(other, .hinted(hint)), at: now + random.time(1..<4))
         }
       }

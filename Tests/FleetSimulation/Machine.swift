@@ -4,6 +4,7 @@ import Jobs
 /// A machine of the simulated fleet: its spool survives the processes that run on it.
 final class Machine {
   let number: Int
+  var root: String { "root\(number)" }
   /// Files that were accepted, and are not in the ledger yet.
   var spool: [FleetJob] = []
   var process: Process?

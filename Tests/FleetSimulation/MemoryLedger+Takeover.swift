@@ -19,8 +19,10 @@ extension MemoryLedger {
         for host in transaction.dead { try self.beats.write(host, nil, for: transaction.id) }
       },
       { transaction in
-        if !self.endsBackends { return }
-        for other in self.open.values where transaction.dead.contains(other.host) && other.id != transaction.id {
+        let ended = transaction.dead.filter { host in
+          self.hosts.row(host, for: transaction.id).map { self.endsBackends($0.host.root) } ?? true
+        }
+        for other in self.open.values where ended.contains(other.host) && other.id != transaction.id {
           self.abort(other)
         }
       },

@@ -52,7 +52,7 @@ struct MemoryLedgerTests {
 
   @Test("A takeover waits for a flush that is under way, and then has no run to take over")
   func flushFirst() throws {
-    ledger.endsBackends = false
+    ledger.endsBackends = { _ in false }
     let flush = ledger.begin(flush, from: 1)
     _ = ledger.step(flush)
     let takeover = ledger.begin(takeover, from: 2)
@@ -95,7 +95,7 @@ struct MemoryLedgerTests {
 
   @Test("A slot that is replaced during a takeover does not survive it")
   func replacedSlot() throws {
-    ledger.endsBackends = false
+    ledger.endsBackends = { _ in false }
     let replacement = ledger.begin(.replaceSlot(host: 1, old: 0, new: 3), from: 1)
     _ = ledger.step(replacement)
     let takeover = ledger.begin(takeover, from: 2)
@@ -127,7 +127,7 @@ struct MemoryLedgerTests {
 
   @Test("The question for an outcome waits for a transaction that is under way")
   func outcome() throws {
-    ledger.endsBackends = false
+    ledger.endsBackends = { _ in false }
     let flush = ledger.begin(flush, from: 1)
     _ = ledger.step(flush)
     let question = ledger.begin(.outcome(of: Self.receipt(1, 0, 1)), from: 1)

@@ -62,9 +62,9 @@ struct ReplacementTests {
   }
 
   private func waitForReplacement(_ files: [AdmittedFile]) async throws {
+    let replacing = try #require(files.first?.replacing)
     try await withTimeout {
       await withCheckedContinuation { continuation in
-        guard let replacing = files.first?.replacing else { return continuation.resume() }
         replacing.end.whenSet { continuation.resume() }
       }
     }

@@ -74,6 +74,17 @@ extension [AdmissionCandidate] {
   }
 }
 
+extension [JobSpecification] {
+  /// Adds the IDs of these jobs, and of those that they wait for.
+  func addNames(to names: inout [String]) {
+    for job in self {
+      names.append(job.id ?? "")
+      names += job.after
+      names += job.afterAny
+    }
+  }
+}
+
 /// A file's jobs under all the IDs by which they may be known.
 struct CandidateJobs {
   private typealias Version = (form: ClaimedFile.IDForm, jobs: [JobSpecification])
@@ -108,13 +119,7 @@ struct CandidateJobs {
 
   /// Adds the IDs of all jobs that it may have, and of those that they wait for.
   func addNames(to names: inout [String]) {
-    for version in versions {
-      for job in version.jobs {
-        names.append(job.id ?? "")
-        names += job.after
-        names += job.afterAny
-      }
-    }
+    for version in versions { version.jobs.addNames(to: &names) }
   }
 
   /// The jobs under the IDs by which they are known, or else under new ones.
@@ -124,6 +129,7 @@ struct CandidateJobs {
     guard versions.count > 1 else { return versions[0].jobs }
     var isShortTaken = false
     for version in versions {
+      // By their places: specifications are large, and pairs of them are copies.
       let entries = version.jobs.indices.compactMap { index in
         candidate.contents.jobs[index].isNamedAfterFile ? known[version.jobs[index].id ?? ""] : nil
       }

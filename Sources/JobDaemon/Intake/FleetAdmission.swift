@@ -80,7 +80,8 @@ final class FleetAdmission: Sendable {
   private func admitOnce(
     _ files: ArraySlice<(candidate: AdmissionCandidate, jobs: [JobSpecification])>
   ) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
-    let names = files.flatMap { $0.jobs.flatMap { [$0.id ?? ""] + $0.after + $0.afterAny } }
+    var names: [String] = []
+    for file in files { file.jobs.addNames(to: &names) }
     var known = try read(names)
     var round = Round()
     var admitted: [Result<AdmittedFile, AdmissionRefusal>] = []

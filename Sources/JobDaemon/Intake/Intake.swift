@@ -31,8 +31,8 @@ final class Intake: Sendable {
   private let watch = Mutex<SpoolWatch?>(nil)
   /// The scan of `new/` that is under way; only used on the queue.
   private let scan = Mutex<DirectoryScan?>(nil)
-  /// Files in `cur/` whose admission is to be tried again; only used on the queue.
-  private let postponed = Mutex<[AdmissionCandidate]?>(nil)
+  /// Only used on the queue.
+  private let postponed = Mutex(PostponedFiles())
 
   init(
     spool: Spool, admission: Admission, scheduler: Scheduler, merger: Merger, flusher: Flusher, refuser: Refuser,
@@ -263,12 +263,11 @@ final class Intake: Sendable {
 
   private func admitLater(_ candidates: [AdmissionCandidate], because error: any Error) {
     pause((error as? StoreError)?.code == .full ? .admissionFull : .admissionBusy)
-    log.error("no jobs are admitted until the store can be written again: \(error)", as: .storeUnwritable)
-    let isFirst = postponed.withLock { postponed in
-      defer { postponed = (postponed ?? []) + candidates }
-      return postponed == nil
+    let steps = postponed.withLock { $0.add(candidates, because: "\(error)") }
+    if steps.tells {
+      log.error("no jobs are admitted until the store can be written again: \(error)", as: .storeUnwritable)
     }
-    if isFirst { queue.async(after: IntakeState.retryDelay) { [weak self] in self?.admitPostponed() } }
+    if steps.triesAgain { queue.async(after: IntakeState.retryDelay) { [weak self] in self?.admitPostponed() } }
   }
 
   private func admitPostponed() {
@@ -276,7 +275,8 @@ final class Intake: Sendable {
     if isStopping { return }
     do {
       for pause in [IntakeState.Pause.admissionFull, .admissionBusy] { resume(pause) }
-      try admit(postponed.withLock { $0.take() } ?? [])
+      try admit(postponed.withLock { $0.removeAll() })
+      if postponed.withLock({ $0.endTrouble() }) { log.notice("jobs are admitted again", as: .storeWritable) }
     } catch {
       events.send(.fatal(.storeFailure("\(error)")))
     }

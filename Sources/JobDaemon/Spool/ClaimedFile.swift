@@ -146,7 +146,7 @@ enum Submitter {
   /// Returns the name of the folder in `uploads/` with what came with such a file: `1000-UUID`; nil for other files.
   static func uploadName(of file: FileName) -> FileName? {
     guard let text = ownText(of: file), text.hasSuffix(ending) else { return nil }
-    return FileName(String(text.dropFirst(prefix.count).dropLast(ending.count)))
+    return FileName(String(text.dropLast(ending.count)))
   }
 
   /// Returns the name of the file whose inputs are in a folder of `uploads/`.
@@ -168,7 +168,7 @@ enum Submitter {
   /// Returns the ID of the firing, or of the client's key, whose jobs a file of the daemon's has.
   static func firing(_ name: FileName) -> String? {
     guard let text = ownText(of: name), text.hasSuffix(ending) else { return nil }
-    let parts = text.dropFirst(prefix.count).dropLast(ending.count).split(separator: "-", maxSplits: 1)
+    let parts = text.dropLast(ending.count).split(separator: "-", maxSplits: 1)
     guard parts.count == 2, parts[1].contains("@") else { return nil }
     return parts[1].split(separator: repetitionMark, maxSplits: 1).first.map(String.init)
   }
@@ -211,13 +211,14 @@ enum Submitter {
   /// Returns true if a file holds jobs that came over the socket.
   static func isSent(_ name: FileName) -> Bool { sender(name) != nil }
 
-  /// The name of a file that the daemon has made, as text; nil for other files.
+  /// The name of a file that the daemon has made, without the prefix; nil for other files.
   private static func ownText(of name: FileName) -> String? {
-    name.bytes.starts(with: prefix.utf8) ? name.string : nil
+    guard name.bytes.starts(with: prefix.utf8) else { return nil }
+    return String(validating: name.bytes.dropFirst(prefix.utf8.count), as: UTF8.self)
   }
 
   private static func sender(_ name: FileName) -> UInt32? {
     guard let text = ownText(of: name) else { return nil }
-    return text.dropFirst(prefix.count).split(separator: "-").first.flatMap { UInt32($0) }
+    return text.split(separator: "-").first.flatMap { UInt32($0) }
   }
 }

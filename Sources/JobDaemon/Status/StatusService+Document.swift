@@ -7,18 +7,24 @@ extension StatusService {
     let description = RouteDescription("This description, as OpenAPI 3.1 has it", .json(["type": "object"]))
     let path = "/v1/openapi.json"
     let document = OpenAPIDocument(router.table + [(.get, path, .nothing, description)])
-    router.on(.get, path, needs: .nothing, as: description) { _, _ in
-      // Few ask for it, and to make it takes longer than all else that a daemon does when it starts.
-      .later(within: .seconds(60)) { responder in
-        self.figureQueues.async {
-          var document = document
-          let reply: HTTPResponse
-          do { reply = Self.json(try document.json()) } catch {
-            reply = .failure(500, code: "internal", message: "the description can't be made: \(error)")
-          }
-          _ = responder.respond(reply)
-        }
+    router.on(.get, path, needs: .nothing, as: description) { [self] _, _ in
+      if let made = documentReply.withLock({ $0 }) { return .now(made) }
+      return .later(within: .seconds(60)) { responder in
+        self.figureQueues.async { _ = responder.respond(self.makeDocumentReply(of: document)) }
       }
     }
+  }
+
+  /// Makes the reply when somebody first asks for it: few do, and it took two fifths of a start.
+  private func makeDocumentReply(of document: OpenAPIDocument) -> HTTPResponse {
+    // Another request may have waited for the queue, too.
+    if let made = documentReply.withLock({ $0 }) { return made }
+    var document = document
+    let made: HTTPResponse
+    do { made = Self.json(try document.json()) } catch {
+      made = .failure(500, code: "internal", message: "the description can't be made: \(error)")
+    }
+    documentReply.withLock { $0 = made }
+    return made
   }
 }

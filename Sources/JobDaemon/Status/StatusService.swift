@@ -24,11 +24,13 @@ package final class StatusService: Sendable {
   let pathQueues = WorkQueues(label: "paths", count: 2)
   /// The queue of the ends of times for counting.
   private let alarms = DispatchQueue(label: "time limits of counts")
-  /// A queue for figures, some of which file systems are asked for.
+  /// A queue for figures, some of which file systems are asked for, and for what is made once.
   let figureQueues = WorkQueues(label: "figures", count: 1)
   /// Asks each server for the number of its connections.
   private let connectionCounts = Mutex<[@Sendable () -> Int]>([])
 
+  /// The description of all requests; nil until somebody asks for it.
+  let documentReply = Mutex<HTTPResponse?>(nil)
   private let waits = WaitingClients()
   let objectReads = ObjectReads()
   /// Turns for reading the store; the owner has turns of its own, which nobody else uses.

@@ -42,12 +42,13 @@ struct FleetChaosTests {
   }
 
   @Test(
-    "So it is behind a pooler that gives each transaction another connection", .enabled(if: PostgresCluster.hasPooler())
+    "So it is where some hosts are behind a pooler that gives each transaction another connection",
+    .enabled(if: PostgresCluster.hasPooler())
   )
   func pooled() async throws {
     let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"], by: .pooler)
     let count = FaultPlan.count("POOLED", short: Fault.allCases.count, whole: 200)
-    try await chaos(on: trial, count: count, FaultFigures("chaos in a fleet behind a pooler"))
+    try await chaos(on: trial, count: count, FaultFigures("chaos in a fleet with a pooler"))
   }
 
   @Test(

@@ -45,7 +45,7 @@ actor FleetTrial {
   var hasWork: Bool { get throws { try hosts.contains { try !$0.root.isSpoolEmpty } } }
 
   /// - Parameters:
-  ///   - route: what lies between the hosts and the servers.
+  ///   - route: what lies between the hosts and the servers; the last host has no pooler, also where the others have one.
   ///   - isSynchronous: true to have commits wait for the standby.
   ///   - program: the daemon that hosts begin with; this package's if nil.
   init(
@@ -59,7 +59,7 @@ actor FleetTrial {
         "ALTER DATABASE \(Self.database) SET synchronous_commit = local", servers.url(of: "postgres"))
     }
     for (number, name) in names.enumerated() {
-      let link = try HostLink(to: servers, host: number, isPooled: route == .pooler)
+      let link = try HostLink(to: servers, host: number, isPooled: route == .pooler && name != names.last)
       hosts.append(try await makeHost(name, link))
       if let program { hosts[number].program = program }
     }

@@ -76,7 +76,7 @@ extension Value {
   }
 }
 
-/// The rules of a property that a save checks, as its model says them.
+/// The rules of a property that a save checks, as its model says them, at hand for each object.
 final class PropertyRules: Sendable {
   /// The way in which the property's row holds what is checked.
   enum Form: Sendable {
