@@ -15,8 +15,8 @@ package struct FleetFuzzer {
   /// Runs the program of a seed.
   ///
   /// - Returns: the failure, as short as it can be, or nil.
-  package func run(seed: UInt64, isCalm: Bool? = nil) -> Failure? {
-    failure(of: FleetProgram(seed: seed, isCalm: isCalm)).map(shortened)
+  package func run(seed: UInt64, isCalm: Bool? = nil, mixesPoolers: Bool = true) -> Failure? {
+    failure(of: FleetProgram(seed: seed, isCalm: isCalm, mixesPoolers: mixesPoolers)).map(shortened)
   }
 
   /// Runs a program that is too large to be shortened.
@@ -62,9 +62,15 @@ package struct FleetFuzzer {
           _ = isFailing(shorter)
         }
       }
+      for machine in best.program.pooledMachines {
+        var simpler = best.program
+        simpler.pooledMachines.remove(machine)
+        _ = isFailing(simpler)
+      }
       if best.program.machines > 2 {
         var shorter = best.program
         shorter.machines = 2
+        shorter.pooledMachines.remove(2)
         if !shorter.steps.contains(where: { $0.action.machine == 2 }) { _ = isFailing(shorter) }
       }
     }
@@ -73,7 +79,7 @@ package struct FleetFuzzer {
 }
 
 extension FleetProgram {
-  fileprivate var size: Int { steps.count + jobs.count + machines }
+  fileprivate var size: Int { steps.count + jobs.count + machines + pooledMachines.count }
 }
 
 extension FleetProgram.Action {

@@ -79,12 +79,12 @@ final class FleetWorld {
     random = RandomSource(seed: program.seed ^ 0xF1EE7)
     let failsOver = program.steps.contains { if case .failover = $0.action { true } else { false } }
     ledger = MemoryLedger(isReplicated: program.isReplicated, longestLoss: failsOver ? FleetProgram.longestLoss : 0)
-    let pooledRoots = Set(machines.prefix(program.pooledMachines).map(\.root))
+    let pooledRoots = Set(program.pooledMachines.map { machines[$0].root })
     ledger.endsBackends = { !pooledRoots.contains($0) }
   }
 
   /// True if hosts on a machine are behind a pooler.
-  private func isPooled(_ machine: Machine) -> Bool { machine.number < program.pooledMachines }
+  private func isPooled(_ machine: Machine) -> Bool { program.pooledMachines.contains(machine.number) }
 
   /// The times of hosts on a machine.
   func times(of machine: Machine) -> FleetTimes { isPooled(machine) ? times.withoutHints : times }

@@ -20,7 +20,7 @@ extension MemoryLedger {
       },
       { transaction in
         let ended = transaction.dead.filter { host in
-          self.hosts.row(host, for: transaction.id).map { self.endsBackends($0.host.root) } ?? true
+          self.hosts.row(host, for: transaction.id).map { self.endsBackends($0.host.root) } == true
         }
         for other in self.open.values where ended.contains(other.host) && other.id != transaction.id {
           self.abort(other)

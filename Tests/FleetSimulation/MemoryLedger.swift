@@ -73,7 +73,7 @@ package final class MemoryLedger: FleetLedger {
   package var now: Int64 = 0
   /// The server of now; another one behind a ``failover(losing:)``.
   private(set) var server = LedgerServer(timeline: 1, isReplicated: false)
-  /// True if a takeover ends the backends of the host with a root, which it can't behind a pooler.
+  /// True if a takeover ends the backends of the host with a root: a pooler may give them another name.
   var endsBackends: (_ root: String) -> Bool = { _ in true }
 
   var hosts = RowTable<Int, Host>()

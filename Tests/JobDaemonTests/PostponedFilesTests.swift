@@ -14,7 +14,7 @@ struct PostponedFilesTests {
       file: ClaimedFile(name: .init(name), data: data, submitter: 0), contents: try JobFile(data))
   }
 
-  @Test("A reason is told once, however often it comes again, and so is its end")
+  @Test("A reason is told once, however often it comes again, also behind others, and so is the end of all")
   mutating func reasons() throws {
     #expect(postponed.add([try candidate("a")], because: "busy") == .init(triesAgain: true, tells: true))
     #expect(postponed.add([try candidate("b")], because: "busy") == .init(triesAgain: false, tells: false))
@@ -25,6 +25,7 @@ struct PostponedFilesTests {
       #expect(postponed.endTrouble() == false)
     }
     #expect(postponed.add([try candidate("c")], because: "full") == .init(triesAgain: false, tells: true))
+    #expect(postponed.add([], because: "busy") == .init(triesAgain: false, tells: false))
     #expect(postponed.removeAll().count == 3)
     #expect(postponed.endTrouble() == true)
     #expect(postponed.endTrouble() == false)

@@ -276,7 +276,7 @@ final class Intake: Sendable {
     do {
       for pause in [IntakeState.Pause.admissionFull, .admissionBusy] { resume(pause) }
       try admit(postponed.withLock { $0.removeAll() })
-      if postponed.withLock({ $0.endTrouble() }) { log.notice("jobs are admitted again", as: .storeWritable) }
+      if postponed.withLock({ $0.endTrouble() }) { log.notice("the job files that had to wait are admitted") }
     } catch {
       events.send(.fatal(.storeFailure("\(error)")))
     }

@@ -59,7 +59,7 @@ actor FleetTrial {
         "ALTER DATABASE \(Self.database) SET synchronous_commit = local", servers.url(of: "postgres"))
     }
     for (number, name) in names.enumerated() {
-      let link = try HostLink(to: servers, host: number, isPooled: route == .pooler && name != names.last)
+      let link = try HostLink(to: servers, host: number, isPooled: route == .pooler && number < names.count - 1)
       hosts.append(try await makeHost(name, link))
       if let program { hosts[number].program = program }
     }

@@ -5,7 +5,7 @@ enum HostLink {
   enum Route {
     /// The sockets of both servers.
     case sockets
-    /// The socket of a pooler that leads to the primary.
+    /// The socket of a pooler that leads to the primary; the last host of a trial has those of the servers.
     case pooler
     /// A network, on which servers prove who they are.
     case network
