@@ -55,15 +55,21 @@ struct JSONWriter {
   }
 
   private mutating func write(quoting text: String) {
+    var text = text
     bytes.append(Byte.quote)
-    if text.utf8.contains(where: Self.mustEscape) {
-      for byte in text.utf8 { if Self.mustEscape(byte) { write(escaping: byte) } else { bytes.append(byte) } }
-    } else {
-      write(text)
+    text.withUTF8 { utf8 in
+      var written = 0
+      for index in utf8.indices where Self.mustEscape(utf8[index]) {
+        bytes.append(contentsOf: utf8[written..<index])
+        write(escaping: utf8[index])
+        written = index + 1
+      }
+      bytes.append(contentsOf: utf8[written...])
     }
     bytes.append(Byte.quote)
   }
 
+  @inline(__always)
   private static func mustEscape(_ byte: UInt8) -> Bool {
     byte < Byte.space || byte == Byte.quote || byte == Byte.backslash
   }

@@ -10,8 +10,10 @@ package struct Timestamp: Decodable, Sendable {
   /// Writes a time with milliseconds.
   package init(_ date: Date) {
     self.date = date
-    text = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    text = date.formatted(Self.format)
   }
+
+  private static let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
   package init(from decoder: any Decoder) throws {
     self.init(text: try decoder.singleValueContainer().decode(String.self))
