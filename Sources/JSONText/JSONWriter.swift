@@ -8,6 +8,7 @@ struct JSONWriter {
 
   init(isPretty: Bool) {
     self.isPretty = isPretty
+    // Most values are short: their text is put together without moving it.
     bytes.reserveCapacity(64)
   }
 

@@ -128,7 +128,7 @@ final class Schedules: Sendable {
       if isNews { log.error("the jobs of schedules can't be submitted yet: \(error)") }
       return timer.arm(after: Self.retryDelay) { [weak self] in self?.advance() }
     }
-    guard let next = state.withLock({ $0.timetable.nextAlarm }) else { return timer.disarm() }
+    guard let next = state.withLock(\.timetable.nextAlarm) else { return timer.disarm() }
     let moment = timespec(tv_sec: Int(next / 1000), tv_nsec: Int(next % 1000) * 1_000_000)
     timer.arm(at: DispatchWallTime(timespec: moment)) { [weak self] in self?.advance() }
   }
@@ -148,7 +148,7 @@ final class Schedules: Sendable {
   }
 
   private func submitPending() throws {
-    for order in state.withLock({ $0.timetable.pending }) {
+    for order in state.withLock(\.timetable.pending) {
       let refusal = try submit(order, state.withLock { $0.files[order.firing.schedule] })
       state.withLock { $0.timetable.noteFired(order.firing, refusal: refusal) }
     }
@@ -179,7 +179,7 @@ final class Schedules: Sendable {
 
   /// Reports the moments that have passed, unless another host of a fleet has fired then.
   private func tellMissed() throws {
-    while let missed = state.withLock({ $0.timetable.missed.first }) {
+    while let missed = state.withLock(\.timetable.missed.first) {
       if try !desk.isKnown(missed.last) { events.send(.scheduleMissed(missed)) }
       state.withLock { $0.timetable.dropFirstMissed() }
     }
@@ -209,7 +209,7 @@ final class Schedules: Sendable {
   // MARK: What people ask
 
   /// All schedules, by name.
-  var overview: [Timetable.Overview] { state.withLock { $0.timetable.overview } }
+  var overview: [Timetable.Overview] { state.withLock(\.timetable.overview) }
 
   /// The schedule of a name, and its job file.
   func file(of name: String) -> ScheduledFile? { state.withLock { $0.files[name] } }
@@ -267,7 +267,7 @@ final class Schedules: Sendable {
   }
 
   private func write() throws {
-    let places = state.withLock { $0.timetable.records }
+    let places = state.withLock(\.timetable.records)
     try Directory(path: folder).writeDurably(FileName(Paths.scheduleState), JSONEncoder().encode(places))
     state.withLock { $0.written = places }
   }

@@ -90,7 +90,6 @@ final class PropertyRules: Sendable {
   }
 
   let property: Property
-  let slot: Int
   let form: Form
   let isOptional: Bool
   let limits: AttributeRules?
@@ -112,7 +111,6 @@ final class PropertyRules: Sendable {
       if relationship.isToMany ? !isCounted : isOptional { return nil }
     }
     self.property = property
-    slot = property.slot
   }
 
   var isOfRelationship: Bool { form == .toOne || form == .toMany }

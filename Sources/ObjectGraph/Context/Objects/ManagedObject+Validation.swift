@@ -63,13 +63,13 @@ extension ManagedObject {
   /// Checks the rules on a property's present value in place.
   private func check(_ rules: PropertyRules) throws {
     if rules.form == .toMany { return try validateCount(rules.property) }
-    if row.isNull(rules.slot) {
-      if !rules.isOptional { throw missing(rules.property) }
+    let property = rules.property
+    if row.isNull(property.slot) {
+      if !rules.isOptional { throw missing(property) }
       return
     }
-    let property = rules.property
     switch rules.form {
-    case .real where row.real(rules.slot).isNaN, .decimal where isDecimalNaN(property):
+    case .real where row.real(property.slot).isNaN, .decimal where isDecimalNaN(property):
       throw notANumber(property, presentValue(of: property))
     case .value, .real, .decimal, .toOne, .toMany: break
     }
