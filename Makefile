@@ -105,7 +105,7 @@ test-fleet-of-one: ## Run tests of single hosts on daemons that are fleets of on
 	  --filter 'SystemTests/($(if $(FILTER),$(FILTER),$(FLEET_OF_ONE)))/'
 
 # BOBBIN_FAULTS_FLEET=100 for fewer, BOBBIN_SNAPSHOT_SECONDS=60 for less time beside an old snapshot.
-test-fleet: ## Do 1,460 faults to four daemons and two PostgreSQL servers, and look for what is lost or done twice
+test-fleet: ## Do 1,480 faults to four daemons and two PostgreSQL servers, and look for what is lost or done twice
 	@scripts/install-dependencies test
 	$(SWIFT) build --build-tests $(STRICT)
 	BOBBIN_FAULTS=all BOBBIN_SNAPSHOT_SECONDS=$${BOBBIN_SNAPSHOT_SECONDS:-600} \

@@ -244,7 +244,7 @@ let package = Package(
     .testTarget(
       name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
-    .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
+    .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "CalendarTimeTests", dependencies: ["CalendarTime", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "TimetableTests", dependencies: ["CalendarTime", "TestSupport", "Timetable"], swiftSettings: strict),

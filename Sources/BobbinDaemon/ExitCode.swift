@@ -29,10 +29,20 @@ extension ExitCode {
       case is ConfigurationError, is ModelError, is ModelErrors, is HandlerTypeError,
         is FolderErrors, is ProgramCheck.HelperError:
         .configuration
-      case let error as StoreError: error.code == .inputOutput || error.code == .full ? .storeFailure : .configuration
+      case let error as StoreError: Self(failedStore: error)
       case let error as SystemError:
         error.code == .wouldBlock || error.code == .addressInUse ? .unavailable : .storeFailure
       default: .internalFailure
+      }
+  }
+
+  private init(failedStore error: StoreError) {
+    self =
+      switch error.code {
+      case .inputOutput, .full: .storeFailure
+      // Another start may find a database that answers.
+      case .unavailable: .temporaryFailure
+      default: .configuration
       }
   }
 }

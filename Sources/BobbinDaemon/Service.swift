@@ -30,8 +30,10 @@ final class Service: Sendable {
     case reloading
     /// The daemon ends, so that another one can start with new models. Next: opening.
     case finishing
-    /// There is no daemon: all that was merged is on disk, and the store is being opened. Next: starting.
+    /// There is no daemon: all that was merged is on disk, and the store is being opened. Next: joining.
     case opening
+    /// A daemon joins its fleet, and runs nothing yet. Next: starting.
+    case joining
     /// Next: running.
     case starting
     case stopping
@@ -121,6 +123,9 @@ final class Service: Sendable {
     let status = StatusService(daemon, gate: gate)
     let servers =
       try [status.server(on: listeners.unix.descriptor)] + listeners.tcp.map { try status.server(on: $0.descriptor) }
+    state.withLock { $0.stage = .joining }
+    try daemon.join()
+    state.withLock { $0.stage = .starting }
     try daemon.start()
     if let full = opened.fullDisk { daemon.tellOfFullStore(full.error, since: full.since) }
     for server in servers { try server.start() }
@@ -268,10 +273,10 @@ final class Service: Sendable {
     _ settings: Settings, after predecessor: Daemon, untaken reasons: [String] = [],
     refused: @escaping @Sendable (any Error) -> Void
   ) {
-    opening.begin(settings.model) { [self] result in
+    // The old models change nothing that others could have locked.
+    opening.begin(settings.model, waitsForTables: !reasons.isEmpty) { [self] result in
       let opened: StoreOpening.Opened
       do { opened = try result.get() } catch { return refused(error) }
-      state.withLock { $0.stage = .starting }
       do { try begin(settings, on: opened, after: predecessor) } catch { fail(error) }
       state.withLock { $0.engine }?.daemon.noteReload { $0.untakenModels = reasons }
       log.notice("reloaded")
@@ -297,8 +302,8 @@ final class Service: Sendable {
     if stage == .stopping { return }
     log.tellManager(.stopping, .status("finishing running jobs"))
     log.notice("stopping")
-    if stage == .opening {
-      // Nothing runs that would have to be finished, and whoever opens the store is not to be waited for.
+    if stage == .opening || stage == .joining {
+      // Nothing runs that would have to be finished, and a store or a fleet that does not answer is not to be waited for.
       sayGoodbye(isFlushed: true)
       ExitCode.success.exitNow()
     }

@@ -11,10 +11,10 @@ import SQLiteStore
 import Synchronization
 import SystemSupport
 
-/// Acquires the daemon's locks and opens its store; while the disk is full or the database away, waits, as a running
-/// daemon does.
+/// Acquires the daemon's locks and opens its store; while the disk is full, the database away or a table in use that has to be
+/// changed, waits, as a running daemon does.
 ///
-/// The system doesn't report free space, nor that a server is back, so a timer starts the next attempt. The lock is kept
+/// Nobody reports free space, nor that a server is back or a table free, so a timer starts the next attempt. The lock is kept
 /// from the first attempt on, so that no other daemon gets in between, also while a store is closed to be opened with
 /// another model.
 final class StoreOpening: Sendable {
@@ -35,7 +35,8 @@ final class StoreOpening: Sendable {
 
   private struct State {
     var locks: [FileLock]?
-    var isWaiting = false
+    /// The reason for the wait that was told last, if there is one.
+    var waitReason: String?
     var fullDisk: FullDisk?
     var signals: SignalSource?
   }
@@ -66,22 +67,25 @@ final class StoreOpening: Sendable {
 
   /// Begins with the first attempt to open the store with a model.
   ///
-  /// - Parameter completion: called once, on a queue of its own, with the store or with an error other than a full
-  ///   disk.
+  /// - Parameters:
+  ///   - waitsForTables: true to wait for tables of a fleet that have to be changed, while others use them.
+  ///   - completion: called once, on a queue of its own, with the store or with an error that is not waited for.
   func begin(
-    _ model: ManagedObjectModel, completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
+    _ model: ManagedObjectModel, waitsForTables: Bool = true,
+    completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
   ) {
-    state.withLock { ($0.isWaiting, $0.fullDisk) = (false, nil) }
-    queue.async { self.attempt(model, completion) }
+    state.withLock { ($0.waitReason, $0.fullDisk) = (nil, nil) }
+    queue.async { self.attempt(model, waitsForTables: waitsForTables, completion) }
   }
 
   private func attempt(
-    _ model: ManagedObjectModel, _ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
+    _ model: ManagedObjectModel, waitsForTables: Bool,
+    _ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
   ) {
     let result = extendingTheStart { Result { try open(model) } }
-    if case .failure(let error) = result, Self.isTransient(error) {
+    if case .failure(let error) = result, isTransient(error) || waitsForTables && isInUse(error) {
       tellOfWait(error)
-      queue.async(after: Self.interval) { self.attempt(model, completion) }
+      queue.async(after: Self.interval) { self.attempt(model, waitsForTables: waitsForTables, completion) }
     } else {
       completion(
         result.map { opened in
@@ -105,8 +109,13 @@ final class StoreOpening: Sendable {
     return body()
   }
 
-  private static func isTransient(_ error: any Error) -> Bool {
-    isFull(error) || (error as? StoreError)?.code == .unavailable
+  private func isTransient(_ error: any Error) -> Bool {
+    Self.isFull(error) || (error as? StoreError)?.code == .unavailable
+  }
+
+  /// True if others use a table of the fleet that has to be changed; a local store in use is a mistake.
+  private func isInUse(_ error: any Error) -> Bool {
+    !configuration.store.url.isEmpty && (error as? StoreError)?.code == .busy
   }
 
   private static func isFull(_ error: any Error) -> Bool {
@@ -114,14 +123,16 @@ final class StoreOpening: Sendable {
   }
 
   private func tellOfWait(_ error: any Error) {
-    let isFirst = state.withLock { state in
-      defer { state.isWaiting = true }
+    let more = isInUse(error) ? "; others use what has to be changed, or commits wait for a standby that is away" : ""
+    let text = "\(error)\(more)"
+    let isNews = state.withLock { state in
+      defer { state.waitReason = text }
       if Self.isFull(error), state.fullDisk == nil { state.fullDisk = FullDisk(error: error, since: Date()) }
-      return !state.isWaiting
+      return state.waitReason != text
     }
-    if isFirst { log.error("the store can't be opened; trying again every few seconds: \(error)", as: .storeNotOpened) }
+    if isNews { log.error("the store can't be opened; trying again every few seconds: \(text)", as: .storeNotOpened) }
     let reason = configuration.store.url.isEmpty ? "room on the disk of the store" : "the database of the fleet"
-    log.tellManager(.status("waiting for \(reason)"), .extendTimeout(Self.interval * 10))
+    log.tellManager(.status("waiting for \(reason): \(text)"), .extendTimeout(Self.interval * 10))
   }
 
   /// The options with which the daemon opens its store.

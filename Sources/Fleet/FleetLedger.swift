@@ -1,4 +1,3 @@
-package import JobSchedule
 package import ObjectGraph
 
 /// The database that the hosts of a fleet share, as far as they and the lead work with it.
@@ -144,16 +143,6 @@ package struct Silence: Sendable, Equatable {
   package init(_ length: Int64, until end: Int64? = nil) { (self.length, self.end) = (length, end) }
 }
 
-/// Numbers up to which a host has read what a beat tells of, and below which nothing comes late.
-package struct BeatFloors: Sendable, Equatable {
-  package var runs: Int64 = 0
-  /// Number of the last news, for the lead.
-  package var news: Int64 = 0
-  package var outcomes: Int64 = 0
-
-  package init() {}
-}
-
 /// The jobs that a load reads at once besides those that are assigned.
 package struct FirstJobs: Sendable {
   package let count: Int
@@ -163,48 +152,6 @@ package struct FirstJobs: Sendable {
   package init(_ count: Int = .max, agingStep: Int64 = 0) {
     self.count = count
     self.agingStep = agingStep
-  }
-}
-
-/// A round of the lead: all that it writes in one transaction, which reads news as well.
-package struct LeadRound: Sendable {
-  /// News up to this number have been read, and nothing comes late any more.
-  package var floor: Int64
-  /// The numbers of news that were read before, and are only deleted.
-  package var knownNews: [Int64] = []
-  /// New assignments.
-  package var runs: [Run] = []
-  /// The number of them that count for each rate, with the milliseconds for which they do.
-  package var starts: [Resource.Name: (count: Int, period: Int64)] = [:]
-  /// Changes of jobs, in their order.
-  package var changes: [JobChange] = []
-  /// Runs that are told to end, as far as they have not.
-  package var stops: [RunStop] = []
-  /// Answers to orders.
-  package var answers: [OrderAnswer] = []
-  /// Hosts that are gone: runs that were still assigned to them are deleted once more.
-  package var gone: [Int] = []
-
-  package var isEmpty: Bool {
-    runs.isEmpty && changes.isEmpty && stops.isEmpty && answers.isEmpty && gone.isEmpty
-  }
-
-  /// Adds an assignment that counts for rates.
-  mutating func start(_ run: Run, counting rates: [(name: Resource.Name, period: Int64)]) {
-    runs.append(run)
-    for rate in rates { starts[rate.name] = ((starts[rate.name]?.count ?? 0) + 1, rate.period) }
-  }
-
-  /// The jobs that it deletes, as far as nobody needs their records.
-  package var deleted: [FinalJob] {
-    changes.compactMap { change in
-      if case .deleted(let name) = change.kind { FinalJob(id: change.job, name: name) } else { nil }
-    }
-  }
-
-  /// The hosts for which there is something in it.
-  var addressees: Set<Int> {
-    Set(runs.map(\.host)).union(stops.map(\.run.host)).union(answers.map(\.host))
   }
 }
 
@@ -230,76 +177,4 @@ package enum LedgerReply: Sendable {
   case removed(Int)
   /// The condition does not hold any more; nothing was written.
   case refused
-}
-
-/// The server that answers, as far as it matters what it knows after a failover.
-package struct LedgerServer: Sendable, Equatable {
-  /// The number of its history: another one after a failover, and after a backup was brought back.
-  package let timeline: Int64
-  /// True if commits wait for a synchronous standby, so that a failover to it loses nothing that was answered.
-  package let isReplicated: Bool
-
-  package init(timeline: Int64, isReplicated: Bool) {
-    self.timeline = timeline
-    self.isReplicated = isReplicated
-  }
-}
-
-/// The log of the server that answers, in bytes, and how far its standbys have followed it.
-package struct LedgerLog: Sendable, Equatable {
-  /// The end of what is written to it, behind everything that was answered before.
-  package var position: Int64 = 0
-  /// The place up to which all standbys have it on disk; nil if none tells one.
-  package var followedTo: Int64?
-  /// The number of standbys that follow, synchronous or not; of all that receive the log where they are hidden.
-  package var standbyCount = 0
-  /// True if this role may not see which standbys there are.
-  package var isHidden = false
-
-  package init() {}
-}
-
-/// The answer to a beat: how the fleet is, by the server's clock.
-package struct Beat: Sendable {
-  /// The server's time, in milliseconds since 1970.
-  package var time: Int64
-  package var server: LedgerServer
-  package var log = LedgerLog()
-  package var term: Int64
-  package var lead: Int?
-  /// The milliseconds since the lead's last beat; nil if nobody alive leads.
-  package var leadSilence: Int64?
-  /// The longest silence of a host that is alive, and the hosts in its order, the most silent first; for the lead only.
-  package var silences: [(host: Int, time: Int64)]
-  /// The number of runs of the host that beats, above its floor.
-  package var runCount: Int
-  /// The number of them that are told to end.
-  package var stopCount: Int
-  /// The number of the last news above the floor, if there are any; for the lead only.
-  package var news: Int64?
-  /// The number of the last end of jobs of the host's spool that it has not forgotten yet, above the floor.
-  package var outcome: Int64?
-  /// The resources that operators have paused, and the hosts that they have drained.
-  package var paused: Set<Resource.Name>
-
-  package init(
-    time: Int64, server: LedgerServer, term: Int64, lead: Int?, leadSilence: Int64?,
-    silences: [(host: Int, time: Int64)], runCount: Int,
-    stopCount: Int = 0, news: Int64? = nil, outcome: Int64? = nil, paused: Set<Resource.Name> = []
-  ) {
-    self.time = time
-    self.server = server
-    self.term = term
-    self.lead = lead
-    self.leadSilence = leadSilence
-    self.silences = silences
-    self.runCount = runCount
-    self.stopCount = stopCount
-    self.news = news
-    self.outcome = outcome
-    self.paused = paused
-  }
-
-  /// True if there are runs to read, or orders to end some, beside those that are known.
-  func hasRuns(besides knownStops: Int) -> Bool { runCount > 0 || stopCount > knownStops }
 }

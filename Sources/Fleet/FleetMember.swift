@@ -94,7 +94,7 @@ package struct FleetMember: Sendable {
     case .roundDue: return goOn(.lead, at: now)
     case .candidacyDue: return stand(at: now)
     case .leaseDue:
-      if lease.phase(at: steady) == .doubtful { return [.leaseIsDoubtful] }
+      if lease.phase(at: steady) == .doubtful { return [.report(.leaseIsDoubtful)] }
       return [.wake(.leaseDue, after: lease.end - steady)]
     case .hinted(.runs): return read()
     case .hinted(.news):
@@ -123,7 +123,7 @@ package struct FleetMember: Sendable {
       intake.append(.order(order, ticket: ticket))
       return goOn(.intake, at: now)
     case .remove(let jobs):
-      guard lead?.remove(jobs) == true else { return [.removed(0)] }
+      guard lead?.remove(jobs) == true else { return [.report(.removed(0))] }
       return goOn(.lead, at: now)
     }
   }
@@ -247,7 +247,7 @@ package struct FleetMember: Sendable {
       }
       for stop in stops where runs[stop.run.job] == stop.run && stopped[stop.run] != stop {
         stopped[stop.run] = stop
-        actions.append(.stop(stop))
+        actions.append(.report(.stopped(stop)))
       }
       durable.subtract(durableBeforeRead)
     }
@@ -303,7 +303,9 @@ package struct FleetMember: Sendable {
       return hintLead() + catchUp() + pace.noteWritten()
     case .intake:
       defer { admitting = nil }
-      if case .jobs(let jobs, _)? = admitting { return [.admitted(jobs.map(\.id))] + hintLead() + pace.noteWritten() }
+      if case .jobs(let jobs, _)? = admitting {
+        return [.report(.admitted(jobs.map(\.id)))] + hintLead() + pace.noteWritten()
+      }
       return hintLead() + pace.noteWritten()
     case .lead: return noteLead(reply, at: now)
     }
@@ -311,14 +313,14 @@ package struct FleetMember: Sendable {
 
   /// Does without a request that the server refuses for good; ends where something would be lost.
   private mutating func noteRefused(_ channel: MemberChannel, _ reason: String) -> [MemberAction] {
-    if channel == .lead, lead?.endRemoval() != nil { return [.notRemoved(because: reason)] }
+    if channel == .lead, lead?.endRemoval() != nil { return [.report(.notRemoved(because: reason))] }
     guard channel == .intake, let refused = admitting else { return end(.refused(reason)) }
     admitting = nil
     switch refused {
     case .jobs(let jobs, let orders):
-      return [.notAdmitted(jobs.map(\.id), because: reason)]
-        + orders.map { .notPlaced(ticket: $0.ticket, because: reason) }
-    case .order(_, let ticket): return [.notPlaced(ticket: ticket, because: reason)]
+      return [.report(.notAdmitted(jobs.map(\.id), because: reason))]
+        + orders.map { .report(.notPlaced(ticket: $0.ticket, because: reason)) }
+    case .order(_, let ticket): return [.report(.notPlaced(ticket: ticket, because: reason))]
     }
   }
 
@@ -340,8 +342,8 @@ package struct FleetMember: Sendable {
     }
     // If its answer is lost, all that were asked for count as removed.
     if let asked = lead?.endRemoval() {
-      if case .removed(let count)? = reply { return [.removed(count)] }
-      return [.removed(asked)]
+      if case .removed(let count)? = reply { return [.report(.removed(count))] }
+      return [.report(.removed(asked))]
     }
     guard let reply else {
       lead?.noteLostAnswer()
@@ -349,8 +351,8 @@ package struct FleetMember: Sendable {
     }
     let hosts = lead?.handle(reply, at: now) ?? []
     var actions: [MemberAction] = hosts.isEmpty ? [] : [.hint(hosts, .runs)]
-    if case .loaded = reply { actions.append(.leads) }
-    if let ends = lead?.takeEnds(), !ends.isEmpty { actions.append(.ended(ends)) }
+    if case .loaded = reply { actions.append(.report(.leads)) }
+    if let ends = lead?.takeEnds(), !ends.isEmpty { actions.append(.report(.ended(ends))) }
     return actions
   }
 

@@ -45,7 +45,7 @@ package struct FleetOverview: Sendable, Equatable {
   }
 
   /// The number of unfinished jobs that are in one state and ask the same of their hosts.
-  package struct Demand: Sendable, Equatable {
+  package struct NeedCount: Sendable, Equatable {
     /// The state on record; what runs counts as running.
     package let state: JobState
     package let type: String
@@ -68,37 +68,37 @@ package struct FleetOverview: Sendable, Equatable {
   package let isReplicated: Bool
   /// The hosts by number, one for each root.
   package let hosts: [Host]
-  package let demands: [Demand]
+  package let needs: [NeedCount]
 
   package init(
-    term: Int64, lead: Int?, format: Int = 1, isReplicated: Bool = false, hosts: [Host], demands: [Demand]
+    term: Int64, lead: Int?, format: Int = 1, isReplicated: Bool = false, hosts: [Host], needs: [NeedCount]
   ) {
     self.term = term
     self.lead = lead
     self.format = format
     self.isReplicated = isReplicated
     self.hosts = hosts
-    self.demands = demands
+    self.needs = needs
   }
 
   /// The number of unfinished jobs in each state.
-  package var jobs: [JobState: Int] { demands.reduce(into: [:]) { $0[$1.state, default: 0] += $1.count } }
+  package var jobs: [JobState: Int] { needs.reduce(into: [:]) { $0[$1.state, default: 0] += $1.count } }
 
   /// The number of unfinished jobs that only the host of a root can run.
   package func boundCount(of root: String) -> Int {
-    demands.reduce(0) { $0 + (FleetPlace($1.place)?.spool == root || $1.place == root ? $1.count : 0) }
+    needs.reduce(0) { $0 + (FleetPlace($1.place)?.spool == root || $1.place == root ? $1.count : 0) }
   }
 
-  /// The demands of waiting jobs that no host meets, the most frequent first.
+  /// The needs of waiting jobs that no host meets, the most frequent first.
   package var unmet: [(type: String, place: String?, count: Int)] {
     struct Need: Hashable {
       let type: String
       let place: String?
     }
     var counts: [Need: Int] = [:]
-    for demand in demands where demand.state != .running && demand.state != .held {
-      if hosts.contains(where: { $0.takes(type: demand.type, place: demand.place) }) { continue }
-      counts[Need(type: demand.type, place: demand.place), default: 0] += demand.count
+    for need in needs where need.state != .running && need.state != .held {
+      if hosts.contains(where: { $0.takes(type: need.type, place: need.place) }) { continue }
+      counts[Need(type: need.type, place: need.place), default: 0] += need.count
     }
     return counts.map { ($0.key.type, $0.key.place, $0.value) }
       .sorted { ($1.2, $0.0, $0.1 ?? "") < ($0.2, $1.0, $1.1 ?? "") }

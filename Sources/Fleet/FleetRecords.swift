@@ -73,7 +73,7 @@ package struct FleetJob: Sendable {
   }
 
   /// The names of the jobs that it waits for.
-  var names: [String] { specification.after + specification.afterAny }
+  package var names: [String] { specification.after + specification.afterAny }
 }
 
 /// An assignment: this host makes this attempt at this job. It is on record before a handler starts.
@@ -105,6 +105,18 @@ package struct EndedRun: Sendable {
     self.event = event
     self.retryTime = retryTime
     self.isReverted = isReverted
+  }
+}
+
+/// A final job that is too old, or one too many.
+package struct FinalJob: Sendable, Equatable {
+  package let id: ManagedObjectID
+  /// The ID by which clients and other jobs name it.
+  package let name: String
+
+  package init(id: ManagedObjectID, name: String) {
+    self.id = id
+    self.name = name
   }
 }
 
@@ -154,8 +166,8 @@ package struct KnownJob: Sendable {
   }
 }
 
-/// A job's state, as its record has it.
-package struct JobEnd: Sendable {
+/// A job as its record has it.
+package struct RecordedJob: Sendable {
   /// Without its file.
   package let job: FinishedJob
   /// True if the lead has ended it, if it has ended: nobody ran it then.

@@ -6,7 +6,7 @@ import JobSchedule
 /// ended within ``Pace/span``: it goes on with them at once, instead of waiting for the lead after each. The schedule is
 /// told whenever there is room for a need, or none any more.
 struct HostSlots: Sendable {
-  /// The demands of a job on its host; the schedule knows them by one name.
+  /// The needs of a job as to its host; the schedule knows them by one name.
   struct Need: Sendable {
     let type: String
     let place: String?

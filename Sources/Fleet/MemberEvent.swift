@@ -47,15 +47,25 @@ package enum MemberAction: Sendable {
   case wake(MemberEvent, after: Int64)
   /// Start a handler.
   case start(Run)
-  /// Tell a handler to end; one that has not started yet ends at once.
-  case stop(RunStop)
+  case report(MemberReport)
+  /// Send a hint to hosts, apart from any transaction that writes.
+  case hint([Int], MemberHint)
+  /// End at once, and write nothing more.
+  case end(MemberEnd)
+}
+
+/// A report to whoever runs the jobs of a host.
+package enum MemberReport: Sendable {
+  /// Tell the attempt of a run to end; one that has not begun ends at once.
+  case stopped(RunStop)
   /// These jobs are in the ledger.
   case admitted([ManagedObjectID])
   /// The server refuses these jobs for good, and none of them is in the ledger.
   case notAdmitted([ManagedObjectID], because: String)
   /// The server refuses the order of this number for good.
   case notPlaced(ticket: Int64, because: String)
-  /// Others may begin what runs here: nothing that must not run twice at a time may go on.
+  /// The database has not answered for so long that others may begin what runs here: nothing that must not run twice at a
+  /// time may go on.
   case leaseIsDoubtful
   /// The host leads, and has loaded the ledger.
   case leads
@@ -65,10 +75,6 @@ package enum MemberAction: Sendable {
   case removed(Int)
   /// The server refuses for good to remove the jobs.
   case notRemoved(because: String)
-  /// Send a hint to hosts, apart from any transaction that writes.
-  case hint([Int], MemberHint)
-  /// End at once, and write nothing more.
-  case end(MemberEnd)
 }
 
 /// The subject of a hint.

@@ -3,7 +3,7 @@ import SystemSupport
 
 /// A file that a job writes: made without a name, or under a temporary one, and put in its place whole.
 ///
-/// It is made, and put in place of another, only where the job's submitter could do so; see note 14.
+/// It is made, and put in place of another, only where the job's submitter could do so; see Documentation/Design/0014.
 final class OutputFile: Sendable {
   private let path: String
   private let mode: UInt32

@@ -10,7 +10,10 @@ extension Daemon {
   var problem: String? { databaseAbsence.map { "\($0)" } ?? problemText.withLock { $0 } }
 
   /// The time for which the fleet's database is away; nil while it answers, and without a fleet.
-  var databaseAbsence: DatabaseAbsence? { membership?.meter.figures.awaySince.map(DatabaseAbsence.init) }
+  var databaseAbsence: DatabaseAbsence? {
+    guard let figures = membership?.meter.figures, let since = figures.awaySince else { return nil }
+    return DatabaseAbsence(since: since, reason: figures.awayReason)
+  }
 
   /// The resources that an operator has paused, in a fleet on any host: everything first, then by kind and name.
   var pauses: [(kind: String, name: String, resource: Resource.Name)] {

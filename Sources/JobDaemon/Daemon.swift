@@ -224,11 +224,27 @@ package final class Daemon: Sendable {
 
   // MARK: Start and stop
 
-  /// Recovers what an earlier run left, then starts to claim and run jobs.
+  /// Joins the fleet, if there is one, which gives what an earlier run left to others; waits for a database that does not
+  /// answer.
+  package func join() throws {
+    guard let membership else { return }
+    let count = try killLeftovers()
+    if count > 0 {
+      log.warning("killed \(count) processes that jobs of an earlier run had left behind", as: .leftoversKilled)
+    }
+    let settings = configuration.value
+    guard let store = try coordinator.openStore() as? PostgresStore else {
+      throw StoreError(.unsupported, "hosts of a fleet share a store in PostgreSQL, and this is another one")
+    }
+    if membership.isFounder { try fleetAdmission?.placeAdoptedJobs() }
+    try membership.join(store, slots: settings.workers.count, types: handlers.types, settings.fleet)
+  }
+
+  /// Recovers what an earlier run left, unless a fleet has it, then starts to claim and run jobs, or what the lead assigns.
   package func start() throws {
     samples.begin()
     uploads.begin()
-    if let membership { return try start(membership) }
+    if membership != nil { return try startAssigned() }
     try Recovery.removeLeftovers(engine, killProcesses: killLeftovers)
     setLimits(replacing: nil)
     workers.start(count: configuration.value.workers.count)
@@ -245,21 +261,9 @@ package final class Daemon: Sendable {
     failedFiles.runSoon()
   }
 
-  /// Joins the fleet, which gives what an earlier run left to others; then starts to claim and to run what the lead
-  /// assigns.
-  private func start(_ membership: Membership) throws {
-    let count = try killLeftovers()
-    if count > 0 {
-      log.warning("killed \(count) processes that jobs of an earlier run had left behind", as: .leftoversKilled)
-    }
-    let settings = configuration.value
-    guard let store = try coordinator.openStore() as? PostgresStore else {
-      throw StoreError(.unsupported, "hosts of a fleet share a store in PostgreSQL, and this is another one")
-    }
-    if membership.isFounder { try fleetAdmission?.placeAdoptedJobs() }
-    try membership.join(store, slots: settings.workers.count, types: handlers.types, settings.fleet)
+  private func startAssigned() throws {
     setLimits(replacing: nil)
-    workers.start(count: settings.workers.count)
+    workers.start(count: configuration.value.workers.count)
     try spool.countFiles([:])
     try intake.begin(known: [:])
     hotFolders.replace(configuredFolders)
@@ -307,7 +311,7 @@ package final class Daemon: Sendable {
     let limit = configuration.value.writer.shutdownTimeout
     notices.close()
     // Or else the intake would wait for a database that is away.
-    membership?.endAdmission()
+    membership?.close()
     // Its workers take no more, so others do.
     membership?.types.setWithheld(true, handlers.types)
     hotFolders.stop()

@@ -146,12 +146,10 @@ final class FleetJobs: Sendable {
     // A replacement may have had one watched anew meanwhile.
     membership.watch(scheduler.read { schedule, _ in gone.filter(schedule.contains) })
     let waiting = known.filter { !$0.isFinal }.map(\.id)
-    let ends = try membership.reader().ends(of: waiting)
+    let ends = try membership.reader().records(of: waiting)
     var (finished, byLead): ([FinishedJob], [FinishedJob]) = ([], [])
     for id in waiting {
-      // One whose record is gone was over before that was removed.
-      let unknown = FinishedJob(objectID: id, id: "", type: "", state: .completed, failure: nil, file: nil)
-      let end = ends[id]?.job ?? unknown
+      let end = ends[id]?.job ?? .removed(id)
       if end.state == .held { waiters.tellHeld(id) }
       guard end.state.isFinal else { continue }
       // Of one that has ended here, or runs here once more, its own end tells.

@@ -56,6 +56,11 @@ package struct FinishedJob: Sendable {
     self.file = file
   }
 
+  /// A job whose record is gone: it was over before that was removed.
+  package static func removed(_ id: ManagedObjectID) -> FinishedJob {
+    FinishedJob(objectID: id, id: "", type: "", state: .completed, failure: nil, file: nil)
+  }
+
   /// The same job with the file that it came in.
   package func with(_ file: LiveFile?) -> FinishedJob {
     FinishedJob(

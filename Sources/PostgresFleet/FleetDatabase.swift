@@ -70,15 +70,13 @@ package struct FleetDatabase: Sendable {
       if error.code == .notAStore { return false }
       throw error
     }
-    let alive = try connection.pipeline([
-      Request("SELECT count(*) FROM _host WHERE root = $1 AND state = 'alive'", [.text(root)])
-    ])[0]
+    let alive = try connection.pipeline([LedgerStatements.livingHosts(under: root)])[0]
     if alive.integer(0, 0) == 0 { return false }
     let name = try Self.fleet(connection)
     try connection.pipeline(
       [Request("BEGIN"), LedgerFormat.demand(of: release)] + Takeover.burial(under: root, fleet: name)
         + [Request("COMMIT")])
-    try connection.pipeline([LedgerStatements.hintLead(of: name)])
+    try connection.pipeline([Hints.sendingToLead(of: name)])
     return true
   }
 
@@ -142,15 +140,13 @@ package struct FleetDatabase: Sendable {
     options.applicationName = session(name, of: host)
     return PostgresLedger(
       try Connection.Settings(url, options: options), jobs: jobs, fleet: fleet, release: release,
-      channel: host.map { Self.channel(of: $0, fleet: fleet) }, listener: listener, log: log)
+      channel: host.map { Hints.channel(of: $0, fleet: fleet) }, listener: listener, log: log)
   }
 
   /// The name of a session. A takeover finds those of a host by it.
   private func session(_ name: String, of host: Int?) -> String {
     host.map { "\(fleet)/\($0)/\(name)" } ?? "\(fleet)//\(name)"
   }
-
-  static func channel(of host: Int, fleet: String) -> String { "\(fleet)/\(host)" }
 
   /// A host's part in all transactions of its store.
   ///

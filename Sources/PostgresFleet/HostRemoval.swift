@@ -2,7 +2,7 @@ import Fleet
 import JobSchedule
 import PostgresStore
 import SQLGeneration
-import StoreInterface
+package import StoreInterface
 
 /// The outcome of the removal of a host from a fleet.
 package enum HostRemoval: Sendable, Equatable {
@@ -22,9 +22,19 @@ package enum HostRemoval: Sendable, Equatable {
   case unknown
 }
 
-extension LedgerTransaction {
-  /// Removes a host: the lead, which learns of it by news, loads the ledger anew.
-  func remove(_ root: String, jobs fate: HostRemoval.Fate?) throws(StoreError) -> HostRemoval {
+extension PostgresLedger {
+  /// Removes a host that is dead from what is known of the fleet: the lead, which learns of it by news, loads the ledger anew.
+  ///
+  /// - Parameter fate: the fate of the unfinished jobs that only it can run; nil to refuse if there are any.
+  package func remove(_ root: String, jobs fate: HostRemoval.Fate?) throws(StoreError) -> HostRemoval {
+    try apart { (transaction) throws(StoreError) in
+      try Self.remove(root, jobs: fate, on: transaction.connection)
+    }
+  }
+
+  private static func remove(
+    _ root: String, jobs fate: HostRemoval.Fate?, on connection: Connection
+  ) throws(StoreError) -> HostRemoval {
     try connection.transaction { () throws(StoreError) in
       let found = try connection.pipeline([LedgerStatements.hosts(under: root), JobRows.countBound(to: root)])
       if found[0].rowCount == 0 { return .unknown }

@@ -43,9 +43,9 @@ extension JobRows {
       case .again(let attempts, let specification): (number, reason) = (Int64(attempts), specification?.options)
       case .replaced, .edited, .deleted: continue
       }
-      if let state { states.append(state) } else { states.appendNull() }
-      if let reason { reasons.append(reason.storable) } else { reasons.appendNull() }
-      if let number { numbers.append(number) } else { numbers.appendNull() }
+      states.append(state)
+      reasons.append(reason?.storable)
+      numbers.append(number)
     }
     var parameters = Parameters([.keys(changes.map(\.job.key))])
     for array in [states, reasons, numbers] { parameters.add(array) }

@@ -37,22 +37,22 @@ extension JobRows {
 
   // MARK: For those who admit jobs and wait for their ends
 
-  static func ends(of ids: [ManagedObjectID]) -> Request {
+  static func records(of ids: [ManagedObjectID]) -> Request {
     Request(
       #"SELECT _key, "id", "state", "failure", "type", "batch", "host" IS NULL FROM "Job" WHERE _key = ANY($1)"#,
       [.keys(ids.map(\.key))])
   }
 
-  func ends(_ result: QueryResult) -> [ManagedObjectID: JobEnd] {
-    var ends: [ManagedObjectID: JobEnd] = [:]
+  func records(_ result: QueryResult) -> [ManagedObjectID: RecordedJob] {
+    var recorded: [ManagedObjectID: RecordedJob] = [:]
     for row in 0..<result.rowCount {
       let id = id(result.integer(row, 0))
       let job = FinishedJob(
         objectID: id, id: result.text(row, 1), type: result.text(row, 4), state: Self.state(result.text(row, 2)),
         failure: result.textIfPresent(row, 3), batch: result.textIfPresent(row, 5), file: nil)
-      ends[id] = JobEnd(job: job, isByLead: result.integer(row, 6) == 1)
+      recorded[id] = RecordedJob(job: job, isByLead: result.integer(row, 6) == 1)
     }
-    return ends
+    return recorded
   }
 
   static func known(_ names: [String]) -> Request {

@@ -57,13 +57,9 @@ extension JobRows {
         specification.arguments.serialized(), specification.batch, specification.options, new.place,
       ]
       for (place, value) in values.enumerated() {
-        if let value { texts[place].append(value) } else { texts[place].appendNull() }
+        texts[place].append(value)
       }
-      if let date = specification.notBefore {
-        dues.append(date.timeIntervalSinceReferenceDate)
-      } else {
-        dues.appendNull()
-      }
+      dues.append(specification.notBefore?.timeIntervalSinceReferenceDate)
     }
     var parameters = Parameters()
     for array in integers + texts + [dues] { parameters.add(array) }
@@ -89,7 +85,7 @@ extension JobRows {
     for change in changes {
       guard case .edited(let new) = change.kind else { continue }
       texts[0].append(new.arguments.serialized())
-      if let place = new.place { texts[1].append(place) } else { texts[1].appendNull() }
+      texts[1].append(new.place)
     }
     var parameters = Parameters([.keys(changes.map(\.job.key))])
     for array in texts { parameters.add(array) }

@@ -47,7 +47,7 @@ extension JobRows {
   /// Gives jobs other places.
   static func setPlaces(_ places: [(job: ManagedObjectID, place: String?)]) -> Request {
     var names = ArrayParameter(.text)
-    for (_, place) in places { if let place { names.append(place) } else { names.appendNull() } }
+    for (_, place) in places { names.append(place) }
     var parameters = Parameters([.keys(places.map(\.job.key))])
     parameters.add(names)
     return Request(

@@ -71,9 +71,9 @@ struct JobRows: Sendable {
         job.file, specification.batch, specification.optionsOfFile, job.place, job.spool,
       ]
       for (place, value) in values.enumerated() {
-        if let value { texts[place].append(value) } else { texts[place].appendNull() }
+        texts[place].append(value)
       }
-      if let due = due(job) { dues.append(due) } else { dues.appendNull() }
+      dues.append(due(job))
     }
     var parameters = Parameters()
     for array in [keys] + integers + texts + [dues] { parameters.add(array) }
@@ -171,7 +171,8 @@ struct JobRows: Sendable {
     return job
   }
 
-  private static func milliseconds(_ date: Double) -> Int64 {
+  /// The milliseconds since 1970 of a date in the row.
+  static func milliseconds(_ date: Double) -> Int64 {
     Int64(exactly: ((date + dateOffset) * 1000).rounded()) ?? .max
   }
 
@@ -179,12 +180,7 @@ struct JobRows: Sendable {
 
   /// The names by which jobs name others.
   static func names(in jobs: some Sequence<FleetJob>) -> Set<String> {
-    var names: Set<String> = []
-    for job in jobs {
-      names.formUnion(job.specification.after)
-      names.formUnion(job.specification.afterAny)
-    }
-    return names
+    jobs.reduce(into: []) { $0.formUnion($1.names) }
   }
 
   /// Counts the unfinished jobs by state and what they ask of their host; one that is assigned counts as running, and one
@@ -201,7 +197,7 @@ struct JobRows: Sendable {
   /// Records the ends of attempts; one that was cut short through no fault of its own is made up for.
   static func record(_ ended: [EndedRun]) -> Request {
     var dues = ArrayParameter(.real)
-    for one in ended { if let time = one.retryTime { dues.append(seconds(time)) } else { dues.appendNull() } }
+    for one in ended { dues.append(one.retryTime.map(seconds)) }
     var parameters = Parameters([
       .keys(ended.map(\.run.job.key)), .integers(ended.map(\.run.attempt)),
       .texts(ended.map { (JobState.running.after($0.event) ?? .available).rawValue }),

@@ -27,7 +27,7 @@ enum LedgerStatements {
     "_demand(\(condition), '\(code.rawValue)')"
   }
 
-  // MARK: Hosts
+  // MARK: Sessions and beats
 
   /// The fence and the receipt of a transaction in one.
   ///
@@ -53,32 +53,7 @@ enum LedgerStatements {
   }
 
   /// The server's time, in milliseconds since 1970.
-  private static let time = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-
-  /// Enters a host; answers its number, and the time.
-  static func enter(_ host: FleetHost, of release: LedgerRelease) -> Request {
-    Request(
-      """
-      WITH new AS (INSERT INTO _host (root, slots, types, places, release, oldest, newest) \
-      VALUES ($1, $2, $3, $4, $6, $7, $8) RETURNING number), \
-      beat AS (INSERT INTO _beat (host, seen) SELECT number, now() FROM new), \
-      slots AS (INSERT INTO _session (host, slot, number) SELECT number, s, 0 FROM new, generate_series($5, 2) AS s), \
-      news AS (INSERT INTO _inbox (kind, host) SELECT 'joined', number FROM new) \
-      SELECT number, \(time) FROM new
-      """,
-      [
-        .text(host.root), .integer(host.slots), .texts(host.types.sorted()), .texts(host.places.sorted()),
-        .integer(firstStoreSlot), .text(release.version), .integer(release.formats.lowerBound),
-        .integer(release.formats.upperBound),
-      ])
-  }
-
-  /// Drops what is known of hosts that have long been gone; the last one of a root stays until people remove it.
-  static let dropOldHosts = Request(
-    """
-    DELETE FROM _host AS h WHERE ended < now() - interval '7 days' \
-    AND EXISTS (SELECT 1 FROM _host AS n WHERE n.root = h.root AND n.number > h.number)
-    """)
+  static let time = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
   static func replaceSlot(_ host: Int, old: Int, new: Int) -> [Request] {
     [
@@ -97,7 +72,7 @@ enum LedgerStatements {
   }
 
   /// The milliseconds since a beat.
-  private static func silence(_ table: String) -> String {
+  static func silence(_ table: String) -> String {
     "greatest(0, floor(extract(epoch FROM clock_timestamp() - \(table).seen) * 1000))::bigint"
   }
 
@@ -162,30 +137,9 @@ enum LedgerStatements {
 
   static let lead = Request("SELECT term, host FROM _lead")
 
-  /// The last host of each root, dead or alive.
-  static let knownHosts = Request(
-    """
-    SELECT * FROM (SELECT DISTINCT ON (h.root) h.number, h.root, h.slots, to_json(h.types)::text, \
-    to_json(h.places)::text, b.host IS NOT NULL, \
-    EXISTS (SELECT 1 FROM _pause AS p WHERE p.kind = 'host' AND p.name = h.root), \
-    \(silence("s")), (SELECT count(*) FROM _run AS r WHERE r.host = h.number), h.release, h.oldest, h.newest \
-    FROM _host AS h LEFT JOIN _beat AS b ON b.host = h.number, \
-    LATERAL (SELECT coalesce(b.seen, h.ended, h.started) AS seen) AS s \
-    ORDER BY h.root, h.number DESC) AS last ORDER BY number
-    """)
-
   /// Reads the type and the place of a job.
-  static func demand(ofJob key: Int64) -> Request {
+  static func need(ofJob key: Int64) -> Request {
     Request(#"SELECT "type", "place" FROM "Job" WHERE _key = $1"#, [.integer(key)])
-  }
-
-  /// The roots of the hosts that were heard of within a time in milliseconds, but for one.
-  static func hosts(besides root: String, heardFor time: Int64) -> Request {
-    Request(
-      """
-      SELECT h.root FROM _host AS h JOIN _beat AS b ON b.host = h.number WHERE h.state = 'alive' AND h.root <> $1 \
-      AND b.seen > now() - $2::bigint * interval '1 millisecond' ORDER BY h.number
-      """, [.text(root), .integer(time)])
   }
 
   static func outcomes(of spool: String, above floor: Int64, besides known: [Int64]) -> Request {
@@ -228,13 +182,6 @@ enum LedgerStatements {
     Request("UPDATE _lead SET term = term + 1, host = $1 RETURNING term", [.integer(host)])
   }
 
-  /// Hints to the lead, apart from any transaction that writes.
-  static func hintLead(of fleet: String) -> Request {
-    Request(
-      "SELECT pg_notify($1 || '/' || host, $2) FROM _lead WHERE host IS NOT NULL",
-      [.text(fleet), .text(MemberHint.news.rawValue)])
-  }
-
   // MARK: Runs
 
   static func runs(of host: Int, after number: Int64) -> [Request] {
@@ -263,9 +210,7 @@ enum LedgerStatements {
   /// their ends, but may die before it has done what was ordered.
   static func stop(_ stops: [RunStop]) -> [Request] {
     var reasons = ArrayParameter(.text)
-    for stop in stops {
-      if let reason = stop.reason { reasons.append(reason.storable) } else { reasons.appendNull() }
-    }
+    for stop in stops { reasons.append(stop.reason?.storable) }
     var parameters = Parameters([
       .keys(stops.map(\.run.job.key)), .integers(stops.map(\.run.host)), .integers(stops.map(\.run.attempt)),
       .texts(stops.map(\.event.rawValue)),

@@ -1,9 +1,6 @@
 import Fleet
-import Foundation
 import JobSchedule
-import Jobs
 import PostgresStore
-import SQLGeneration
 import StoreInterface
 
 /// Carries out requests on one connection: each is one transaction, and most are one pipeline with one wait.
@@ -97,125 +94,14 @@ struct LedgerTransaction {
 
   /// Runs statements as one transaction, with one wait; returns their results.
   @discardableResult
-  private func commit(_ statements: [Request]) throws(StoreError) -> [QueryResult] {
+  func commit(_ statements: [Request]) throws(StoreError) -> [QueryResult] {
     Array(try connection.pipeline([Request("BEGIN")] + statements + [Request("COMMIT")])[1...].dropLast())
   }
 
   private func fenced() -> StoreError { StoreError(.fenced, "the host was fenced") }
 
-  // MARK: For people and spools
-
-  func outcomes(
-    of spool: String, above floor: Int64, besides known: [Int64]
-  ) throws(StoreError) -> ([Outcome], TransactionHorizon) {
-    let results = try connection.pipeline([
-      LedgerStatements.readHorizon, LedgerStatements.outcomes(of: spool, above: floor, besides: known),
-    ])
-    let found = results[1]
-    var outcomes: [Outcome] = []
-    for row in 0..<found.rowCount {
-      let number = found.integer(row, 0)
-      if outcomes.last?.number != number { outcomes.append(Outcome(number: number, jobs: [])) }
-      outcomes[outcomes.count - 1].jobs.append(jobs.id(found.integer(row, 1)))
-    }
-    return (outcomes, horizon(results[0]))
-  }
-
-  /// Reads the states of jobs, but for those that have no record; without their files.
-  func ends(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: JobEnd] {
-    jobs.ends(try connection.pipeline([JobRows.ends(of: ids)])[0])
-  }
-
-  /// Reads the jobs that have some names.
-  func known(_ names: [String]) throws(StoreError) -> [KnownJob] {
-    jobs.known(try connection.pipeline([JobRows.known(names)])[0])
-  }
-
-  private func horizon(_ result: QueryResult) -> TransactionHorizon {
+  func horizon(_ result: QueryResult) -> TransactionHorizon {
     TransactionHorizon(own: result.integer(0, 0), oldest: result.integer(0, 1), timeline: result.integer(0, 2))
-  }
-
-  func forget(_ outcomes: [Outcome]) throws(StoreError) {
-    // What comes back after a crash of the server is looked at once more.
-    try commit([Request("SET LOCAL synchronous_commit = off"), LedgerStatements.forgetOutcomes(outcomes.map(\.number))])
-  }
-
-  /// Reads the answers to a host's orders, by their numbers.
-  func answers(to host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
-    let found = try connection.pipeline([LedgerStatements.answers(to: host, from: first)])[0]
-    var answers: [Int64: OrderAnswer.Content] = [:]
-    for row in 0..<found.rowCount {
-      answers[found.integer(row, 0)] = OrderText.answer(found.text(row, 1), id: jobs.id)
-    }
-    return answers
-  }
-
-  func forgetAnswers(to host: Int, _ tickets: [Int64]) throws(StoreError) {
-    // What comes back after a crash of the server is read by nobody, and goes with its host.
-    try commit([Request("SET LOCAL synchronous_commit = off"), LedgerStatements.forgetAnswers(to: host, tickets)])
-  }
-
-  func setTypes(_ types: Set<String>, withheld: Set<String>, of host: Int) throws(StoreError) {
-    try commit([LedgerStatements.setTypes(types, withheld: withheld, of: host)])
-  }
-
-  /// The copy of an input that came with a job; nil if there is none.
-  func input(_ path: String, of job: ManagedObjectID) throws(StoreError) -> InputCopy? {
-    let found = try connection.pipeline([InputRows.read(path, of: job)])[0]
-    if found.rowCount == 0 { return nil }
-    return InputCopy(path: path, content: Data(found.blob(0, 1)), modificationTime: found.integer(0, 0))
-  }
-
-  /// The hosts that run some of these jobs.
-  func places(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: RunPlace] {
-    let found = try connection.pipeline([LedgerStatements.runs(ofJobs: ids.map(\.key))])[0]
-    var places: [ManagedObjectID: RunPlace] = [:]
-    for row in 0..<found.rowCount {
-      places[jobs.id(found.integer(row, 0))] = RunPlace(
-        root: found.text(row, 1), attempt: Int(found.integer(row, 2)), isStopped: found.integer(row, 3) == 1,
-        reason: found.textIfPresent(row, 4))
-    }
-    return places
-  }
-
-  func overview() throws(StoreError) -> FleetOverview {
-    let results = try commit([
-      IndexSearch.end, LedgerStatements.lead, LedgerStatements.knownHosts, JobRows.countUnfinished,
-      LedgerFormat.reading, LedgerStatements.server,
-    ])
-    let (lead, counts) = (results[1], results[3])
-    return FleetOverview(
-      term: lead.integer(0, 0), lead: lead.isNull(0, 1) ? nil : Int(lead.integer(0, 1)),
-      format: Int(results[4].integer(0, 0)), isReplicated: server(results[5]).isReplicated,
-      hosts: knownHosts(results[2]),
-      demands: (0..<counts.rowCount).map { row in
-        FleetOverview.Demand(
-          state: JobState(rawValue: counts.text(row, 0)) ?? .held, type: counts.text(row, 1),
-          place: counts.textIfPresent(row, 2), count: Int(counts.integer(row, 3)))
-      })
-  }
-
-  private func knownHosts(_ read: QueryResult) -> [FleetOverview.Host] {
-    (0..<read.rowCount).map { row in
-      let host = host(read, row, from: 1)
-      return FleetOverview.Host(
-        number: Int(read.integer(row, 0)), root: host.root, slots: host.slots, types: host.types, places: host.places,
-        isAlive: read.integer(row, 5) == 1, isDrained: read.integer(row, 6) == 1, silence: read.integer(row, 7),
-        runCount: Int(read.integer(row, 8)), release: read.text(row, 9),
-        formats: Int(read.integer(row, 10))...Int(read.integer(row, 11)))
-    }
-  }
-
-  /// The hosts of all roots.
-  func knownHosts() throws(StoreError) -> [FleetOverview.Host] {
-    knownHosts(try connection.pipeline([LedgerStatements.knownHosts])[0])
-  }
-
-  /// The type and the place of a job, and the hosts of all roots; nil if there is no such job.
-  func need(of id: ManagedObjectID) throws(StoreError) -> (type: String, place: String?, hosts: [FleetOverview.Host])? {
-    let results = try connection.pipeline([LedgerStatements.demand(ofJob: id.key), LedgerStatements.knownHosts])
-    if results[0].rowCount == 0 { return nil }
-    return (results[0].text(0, 0), results[0].textIfPresent(0, 1), knownHosts(results[1]))
   }
 
   // MARK: Beats
@@ -244,7 +130,7 @@ struct LedgerTransaction {
     return log
   }
 
-  private func server(_ read: QueryResult) -> LedgerServer {
+  func server(_ read: QueryResult) -> LedgerServer {
     LedgerServer(timeline: read.integer(0, 0), isReplicated: read.integer(0, 1) == 1)
   }
 
@@ -254,11 +140,6 @@ struct LedgerTransaction {
 
   // MARK: The lead
 
-  private static let readHosts = Request(
-    """
-    SELECT number, root, slots, \(LedgerStatements.offeredTypes(of: "_host")), to_json(places)::text FROM _host \
-    WHERE state = 'alive'
-    """)
   /// The orders that have no answer, with the rows of their jobs; the body comes once, since it is long where they are many.
   static let readOrders = Request(
     """
@@ -271,7 +152,7 @@ struct LedgerTransaction {
   private func load(_ first: FirstJobs, _ receipt: Receipt) throws(StoreError) -> FleetState {
     let results = try connection.pipeline([
       Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt), IndexSearch.end,
-      Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, LedgerStatements.pauses,
+      Request("DELETE FROM _inbox"), LedgerStatements.livingHosts, LedgerStatements.allRuns, LedgerStatements.pauses,
       JobRows.scheduledKeys(agingStep: first.agingStep), LedgerStatements.starts, IndexSearch.begin, Self.readOrders,
     ])
     let runs = jobs.runs(results[5])

@@ -1,7 +1,6 @@
 package import Dispatch
 package import Fleet
 package import JobSchedule
-package import Jobs
 package import StoreInterface
 import Synchronization
 import SystemSupport
@@ -17,24 +16,7 @@ package final class MemberDriver: Sendable {
     case joined(Int)
     /// Start handlers; each end is told by the store's participant or by ``MemberEvent/finished(_:)``.
     case assigned([Run])
-    /// Tell the attempt of a run to end.
-    case stopped(RunStop)
-    /// These jobs are in the ledger.
-    case admitted([ManagedObjectID])
-    /// The server refuses these jobs for good.
-    case notAdmitted([ManagedObjectID], because: String)
-    /// The server refuses the order of this number for good.
-    case notPlaced(ticket: Int64, because: String)
-    /// The database has not answered for so long that other hosts may begin what runs here.
-    case leaseIsDoubtful
-    /// The host leads, and has loaded the ledger.
-    case leads
-    /// So many jobs of the fleet have ended, in these states, as far as the lead has heard of it.
-    case ended([JobState: Int])
-    /// So many of the jobs that were to be removed are gone.
-    case removed(Int)
-    /// The server refuses for good to remove the jobs.
-    case notRemoved(because: String)
+    case member(MemberReport)
     /// These ends are on record; on the queue of the store's transaction.
     case recorded([EndedRun])
     /// A beat was answered that was sent at a time of the steady clock.
@@ -73,6 +55,9 @@ package final class MemberDriver: Sendable {
   private let report: @Sendable (Report) -> Void
   private let state = Mutex(State())
 
+  /// The time for an answer to a request to join, which waits for a standby as others do: one that is given up would still
+  /// wait on the server, and there is nothing else to do.
+  private static let joinLimit = Duration.seconds(86_400)
   /// The longest pause between two attempts to join, in milliseconds.
   private static let longestPause: Int64 = 5_000
 
@@ -110,7 +95,7 @@ package final class MemberDriver: Sendable {
       let sentAt = Moment.now().steady
       let joined: Result<(Int, FleetClock), LedgerError> = Result { () throws(LedgerError) in
         let ledger: PostgresLedger
-        do throws(StoreError) { ledger = try database.ledger("join", log: log) } catch {
+        do throws(StoreError) { ledger = try database.ledger("join", answerLimit: Self.joinLimit, log: log) } catch {
           log(error)
           throw .unavailable
         }
@@ -250,15 +235,7 @@ package final class MemberDriver: Sendable {
     case .wake(let event, let delay): wake(event, after: delay)
     // Reported together before.
     case .start: break
-    case .stop(let stop): report(.stopped(stop))
-    case .admitted(let jobs): report(.admitted(jobs))
-    case .notAdmitted(let jobs, let reason): report(.notAdmitted(jobs, because: reason))
-    case .notPlaced(let ticket, let reason): report(.notPlaced(ticket: ticket, because: reason))
-    case .leaseIsDoubtful: report(.leaseIsDoubtful)
-    case .leads: report(.leads)
-    case .ended(let counts): report(.ended(counts))
-    case .removed(let count): report(.removed(count))
-    case .notRemoved(let reason): report(.notRemoved(because: reason))
+    case .report(let one): report(.member(one))
     case .hint(let hosts, let hint): send(hint, to: hosts)
     case .end(let reason):
       stop()

@@ -31,7 +31,7 @@ enum NewsText {
   /// - Parameter id: makes the ID of a job of its key.
   /// - Returns: nil if the text is of a newer release, or damaged.
   static func ended(_ text: String, id: (Int64) -> ManagedObjectID) -> [EndedRun]? {
-    guard let runs = object(text)?["runs"]?.array else { return nil }
+    guard let runs = JSONObject(text, version: version)?["runs"]?.array else { return nil }
     var ended: [EndedRun] = []
     for run in runs {
       guard let run = run.array, run.count == 6, let job = run[0].integer, let host = run[1].integer,
@@ -44,12 +44,15 @@ enum NewsText {
     }
     return ended
   }
+}
 
-  private static func object(_ text: String) -> JSONObject? {
+extension JSONObject {
+  /// An object that tells its version; nil if that is another one, as of a newer release, or the text is damaged.
+  init?(_ text: String, version: Int64) {
     guard let object = (try? JSONValue(parsing: text.utf8))?.object, object["version"] == .integer(version) else {
       return nil
     }
-    return object
+    self = object
   }
 }
 

@@ -78,7 +78,9 @@ enum OrderText {
   /// - Parameter id: makes the ID of a job of its key.
   /// - Returns: ``Order/unreadable`` if the text is of a newer release, or damaged.
   static func order(_ text: String, id: (Int64) -> ManagedObjectID) -> Order {
-    guard let object = object(text), let name = object["order"]?.string else { return .unreadable }
+    guard let object = JSONObject(text, version: version), let name = object["order"]?.string else {
+      return .unreadable
+    }
     return order(name, object, id: id) ?? .unreadable
   }
 
@@ -134,13 +136,6 @@ enum OrderText {
     }
   }
 
-  static func object(_ text: String) -> JSONObject? {
-    guard let object = (try? JSONValue(parsing: text.utf8))?.object, object["version"] == .integer(version) else {
-      return nil
-    }
-    return object
-  }
-
   // MARK: Answers
 
   static func text(of answer: OrderAnswer.Content) -> String {
@@ -183,7 +178,7 @@ enum OrderText {
   }
 
   private static func readableAnswer(_ text: String, id: (Int64) -> ManagedObjectID) -> OrderAnswer.Content? {
-    guard let object = object(text) else { return nil }
+    guard let object = JSONObject(text, version: version) else { return nil }
     if let reason = object["none"]?.string { return reason == "late" ? .late : .unreadable }
     if let outcomes = object["outcomes"]?.array {
       let read = outcomes.compactMap { outcome($0, id: id) }

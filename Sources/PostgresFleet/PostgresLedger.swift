@@ -1,7 +1,5 @@
 package import Dispatch
 package import Fleet
-import JobSchedule
-package import Jobs
 import PostgresStore
 package import StoreInterface
 import Synchronization
@@ -78,83 +76,6 @@ package final class PostgresLedger: FleetLedger, Sendable {
     }
   }
 
-  /// Reads how the fleet is, for people.
-  package func overview() throws(StoreError) -> FleetOverview {
-    try apart { (transaction) throws(StoreError) in try transaction.overview() }
-  }
-
-  /// Reads the hosts of all roots, dead or alive.
-  package func knownHosts() throws(StoreError) -> [FleetOverview.Host] {
-    try apart { (transaction) throws(StoreError) in try transaction.knownHosts() }
-  }
-
-  /// Reads what a job asks of its host, and the hosts of all roots; nil if there is no such job.
-  package func need(
-    of job: ManagedObjectID
-  ) throws(StoreError) -> (type: String, place: String?, hosts: [FleetOverview.Host])? {
-    try apart { (transaction) throws(StoreError) in try transaction.need(of: job) }
-  }
-
-  /// Removes a host that is dead from what is known of the fleet.
-  ///
-  /// - Parameter jobs: the fate of the unfinished jobs that only it can run; nil to refuse if there are any.
-  package func remove(_ root: String, jobs: HostRemoval.Fate?) throws(StoreError) -> HostRemoval {
-    try apart { (transaction) throws(StoreError) in try transaction.remove(root, jobs: jobs) }
-  }
-
-  /// Reads which jobs that came to a spool have ended on other hosts, with numbers above a floor, but for those whose
-  /// numbers are known.
-  package func outcomes(
-    of spool: String, above floor: Int64, besides known: [Int64]
-  ) throws(StoreError) -> ([Outcome], TransactionHorizon) {
-    try apart { (transaction) throws(StoreError) in
-      try transaction.outcomes(of: spool, above: floor, besides: known)
-    }
-  }
-
-  /// Reads the states of jobs, but for those that have no record; without their files.
-  package func ends(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: JobEnd] {
-    if ids.isEmpty { return [:] }
-    return try apart { (transaction) throws(StoreError) in try transaction.ends(of: ids) }
-  }
-
-  /// Reads the jobs that have some names.
-  package func known(_ names: [String]) throws(StoreError) -> [KnownJob] {
-    try apart { (transaction) throws(StoreError) in try transaction.known(names) }
-  }
-
-  /// Forgets outcomes on which the spool's host has acted.
-  package func forget(_ outcomes: [Outcome]) throws(StoreError) {
-    try apart { (transaction) throws(StoreError) in try transaction.forget(outcomes) }
-  }
-
-  /// Reads the answers to orders of a host, by their numbers.
-  ///
-  /// - Parameter first: the first order that may have one; before it lie rows that are dead, and may be kept for long.
-  package func answers(to host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
-    try apart { (transaction) throws(StoreError) in try transaction.answers(to: host, from: first) }
-  }
-
-  /// Forgets orders whose answers have arrived.
-  package func forgetAnswers(to host: Int, _ tickets: [Int64]) throws(StoreError) {
-    try apart { (transaction) throws(StoreError) in try transaction.forgetAnswers(to: host, tickets) }
-  }
-
-  /// Sets the types that a host has handlers for, and those of them of which it is given no jobs for now.
-  package func setTypes(_ types: Set<String>, withheld: Set<String>, of host: Int) throws(StoreError) {
-    try apart { (transaction) throws(StoreError) in try transaction.setTypes(types, withheld: withheld, of: host) }
-  }
-
-  /// Reads the copy of an input that came with a job; nil if there is none.
-  package func input(_ path: String, of job: ManagedObjectID) throws(StoreError) -> InputCopy? {
-    try apart { (transaction) throws(StoreError) in try transaction.input(path, of: job) }
-  }
-
-  /// Reads which hosts run some of these jobs.
-  package func places(of jobs: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: RunPlace] {
-    try apart { (transaction) throws(StoreError) in try transaction.places(of: jobs) }
-  }
-
   /// Makes a transaction that has nothing to do with what the member knows.
   func apart<Result: Sendable>(
     _ body: (LedgerTransaction) throws(StoreError) -> Result
@@ -185,32 +106,16 @@ package final class PostgresLedger: FleetLedger, Sendable {
 
   /// Sends hints, in a transaction that writes nothing; one that can't be sent is lost.
   package func send(_ hints: Hints) {
-    var requests: [Request] = []
-    if !hints.hosts.isEmpty {
-      let channels = hints.hosts.map { FleetDatabase.channel(of: $0.host, fleet: fleet) }
-      requests.append(
-        Request(
-          "SELECT pg_notify(channel, text) FROM unnest($1, $2) AS h (channel, text)",
-          [.texts(channels), .texts(hints.hosts.map(\.hint.rawValue))]))
-    }
-    if !hints.spools.isEmpty {
-      requests.append(
-        Request(
-          "SELECT pg_notify($2 || '/' || number, $3) FROM _host WHERE root = ANY($1) AND state = 'alive'",
-          [.texts(hints.spools.sorted()), .text(fleet), .text(MemberHint.outcomes.rawValue)]))
-    }
-    if requests.isEmpty { return }
-    do throws(StoreError) {
-      try withConnection { (connection) throws(StoreError) in _ = try connection.pipeline(requests) }
-    } catch { log(error) }
+    let requests = hints.sending(to: fleet)
+    if !requests.isEmpty { send(requests) }
   }
 
   /// Sends a hint to the lead; one that can't be sent is lost.
-  package func hintLead() {
+  package func hintLead() { send([Hints.sendingToLead(of: fleet)]) }
+
+  private func send(_ requests: [Request]) {
     do throws(StoreError) {
-      try withConnection { (connection) throws(StoreError) in
-        _ = try connection.pipeline([LedgerStatements.hintLead(of: fleet)])
-      }
+      try withConnection { (connection) throws(StoreError) in _ = try connection.pipeline(requests) }
     } catch { log(error) }
   }
 
@@ -354,25 +259,4 @@ extension LedgerError {
     default: return nil
     }
   }
-}
-
-/// Hints that are sent together.
-package struct Hints: Sendable {
-  /// A host, by its number, and what it is hinted to.
-  package struct HostHint: Sendable, Hashable {
-    let host: Int
-    let hint: MemberHint
-  }
-
-  private(set) var hosts: Set<HostHint> = []
-  /// The spools whose hosts are hinted to outcomes.
-  private(set) var spools: Set<String> = []
-
-  package init() {}
-
-  package mutating func add(_ hint: MemberHint, to hosts: some Sequence<Int>) {
-    self.hosts.formUnion(hosts.lazy.map { HostHint(host: $0, hint: hint) })
-  }
-
-  mutating func add(spools: Set<String>) { self.spools.formUnion(spools) }
 }

@@ -1,5 +1,4 @@
 import Fleet
-import Foundation
 import Jobs
 import ObjectModel
 package import PostgresStore
@@ -22,7 +21,7 @@ package final class StoreParticipant: TransactionCompanion {
   }
 
   /// The transactions of one slot, before it is replaced: old versions of its row are left behind.
-  private static let slotLife: Int64 = 1_000
+  private static let slotLife = FleetTimes().slotLife
   /// The time for finding out about a lost answer once the host is to end, after which it ends without.
   private static let searchLimit = Duration.seconds(10)
 
@@ -108,7 +107,7 @@ package final class StoreParticipant: TransactionCompanion {
     else { return nil }
     let run = Run(job: change.id, host: host, attempt: Int(row.integer(slots.attempt)))
     let due = row.isNull(slots.due) ? nil : row.real(slots.due)
-    let retry = event == .failed ? due.map { Int64((($0 + Self.dateOffset) * 1000).rounded()) } : nil
+    let retry = event == .failed ? due.map(JobRows.milliseconds) : nil
     return (EndedRun(run: run, event: event, retryTime: retry, isReverted: row.isNull(slots.cursor)), row)
   }
 
@@ -132,8 +131,6 @@ package final class StoreParticipant: TransactionCompanion {
     default: return false
     }
   }
-
-  private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
 
   /// The slots of what is read of a job.
   private typealias Slots = (

@@ -95,6 +95,8 @@ package struct StatusReply: Decodable, Sendable {
   package var store: String?
   /// Since when a fleet's database does not answer; nil while it does, and without a fleet.
   package var databaseAwaySince: Timestamp?
+  /// The reason for that in words, as far as it is known.
+  package var databaseAwayReason: String?
   package var workers: Workers?
   /// The number of jobs by state; of final states, since the daemon's start.
   package var jobs: [String: Int]?
@@ -119,7 +121,7 @@ package struct StatusReply: Decodable, Sendable {
     .object([
       "version": .string(version), "state": .string(state), "pid": .whole(pid), "startedAt": .time(startedAt),
       "uptimeSeconds": .real(uptimeSeconds), "spool": .text(spool), "store": .text(store),
-      "databaseAwaySince": .time(databaseAwaySince),
+      "databaseAwaySince": .time(databaseAwaySince), "databaseAwayReason": .text(databaseAwayReason),
       "workers": workers.map {
         .object(["count": .whole($0.count), "busy": .whole($0.busy), "abandoned": .whole($0.abandoned)])
       } ?? .null,

@@ -36,7 +36,8 @@ extension StatusReply {
     var list = FieldList()
     list.add("bobbind", version)
     list.add("state", state, style: state == "running" ? .good : .bad)
-    list.add("database", databaseAwaySince.map { "away since \(times.full($0))" }, style: .bad)
+    let reason = databaseAwayReason.map { ": \($0)" } ?? ""
+    list.add("database", databaseAwaySince.map { "away since \(times.full($0))\(reason)" }, style: .bad)
     addObstacles(to: &list)
     list.add("process", pid.map { "\($0)" })
     list.add("started", startedAt.map(times.full))

@@ -1,25 +1,13 @@
+import TestSupport
 import Testing
 
 @testable import Configuration
 
 @Suite("Reading lines with inih")
 struct IniReaderTests {
-  /// A small reproducible generator (SplitMix64), so that a failure can be repeated.
-  struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
-  }
-
   @Test("Of whatever text, each line that is neither blank nor a comment yields exactly one entry", arguments: 0..<20)
   func accountsForEveryLine(seed: UInt64) {
-    var generator = Generator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let pieces: [[UInt8]] =
       ["[", "]", "=", ":", ";", "#", " ", "\t", "\r", "\0", "\\", "\"", "a", "é", "\u{FEFF}", "\n", "\n", "[Log]\n"]
       .map { Array($0.utf8) } + [[0xFF], Array(repeating: 0x78, count: 210)]

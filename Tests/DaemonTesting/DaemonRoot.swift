@@ -38,6 +38,17 @@ package final class DaemonRoot: Sendable {
     if let model { try write(model, to: paths.models + "/Test.xcdatamodel/contents") }
   }
 
+  /// Makes the root of a host of a fleet.
+  ///
+  /// - Parameters:
+  ///   - name: the host's name in the fleet.
+  ///   - url: the address of the database that its hosts share.
+  ///   - more: lines of `[Writer]`, and further sections.
+  package convenience init(host name: String, at url: String, workers: Int = 2, _ more: String = "") throws {
+    try self.init(
+      "[Store]\nUrl=\(url)\n[Fleet]\nName=\(name)\n[Workers]\nCount=\(workers)\n\(Self.quickFlushes)\(more)")
+  }
+
   /// A root that is there already, such as one whose file system was mounted again.
   package init(opening directory: TemporaryDirectory) throws {
     self.directory = directory

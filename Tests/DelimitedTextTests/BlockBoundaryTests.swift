@@ -1,4 +1,5 @@
 import DelimitedText
+import TestSupport
 import Testing
 
 @Suite("Block boundaries")
@@ -31,7 +32,7 @@ struct BlockBoundaryTests {
 
   @Test("Random texts are read as by a reader that goes byte by byte", arguments: 1...16)
   func randomTexts(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let alphabet = Array("aaaaabc  ,,,,;\"\"\"\"\"\n\n\r\r\t#\u{0}ä".utf8)
     let plain = Array("abcdefghij,,,\n".utf8) + Array("\"".utf8)
     for _ in 0..<500 {

@@ -1,12 +1,13 @@
 import DelimitedText
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Field parser")
 struct FieldParserTests {
   @Test("Integers are those that the standard library reads")
   func integers() {
-    var random = SeededGenerator(state: 1)
+    var random = SeededGenerator(seed: 1)
     var texts = ["", "+", "-", "0", "-0", "+7", "007", " 1", "1 ", "1.0", "0x1", "９", "--1"]
     texts += ["9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809"]
     texts += ["00000000000000000000000012", "99999999999999999999", "18446744073709551616"]
@@ -20,7 +21,7 @@ struct FieldParserTests {
 
   @Test("The spelling of a decimal number is Foundation's")
   func decimals() {
-    var random = SeededGenerator(state: 7)
+    var random = SeededGenerator(seed: 7)
     var texts = [
       "0", "-0", "-0.0", "0.0", "7.0", "0.50", "-0.5", "007", "+1", "1e3", "5.", ".5", "", "-", "1.2.3", "1,5",
     ]
@@ -49,7 +50,7 @@ struct FieldParserTests {
 
   @Test("Decimal numbers are rounded exactly as the standard library rounds them")
   func doubles() {
-    var random = SeededGenerator(state: 2)
+    var random = SeededGenerator(seed: 2)
     var texts = ["0", "-0", "1.5", "+.5", "5.", "1e22", "1e23", "9007199254740993", "123456789012345678e-5"]
     texts += ["4.9e-324", "2.2250738585072011e-308", "1.7976931348623157e308", "1e-400"]
     texts += ["0e999999999999999999999", "1E+2", "-1.25e-3"]

@@ -52,6 +52,8 @@ final class FleetWorld {
   private var deafUntil: Int64 = 0
   /// The time at which the last fault ends.
   private(set) var lastTrouble: Int64 = 1_000_000
+  /// The time at which the last attempt ended.
+  private(set) var lastEnd: Int64 = 1_000_000
   /// The time of the last step, or of the last start of a process.
   var lastStart: Int64 = 0
   var lastTicket: Int64 = 0
@@ -209,7 +211,25 @@ final class FleetWorld {
       process.waiting.append(run)
       enqueue(.giveBack(process, run), at: now + 1_000)
       work(process)
-    case .stop(let stop):
+    case .report(let report): take(report, process)
+    case .hint(let hosts, let hint):
+      if now < deafUntil { return }
+      for machine in machines {
+        guard let other = machine.process, let number = other.member?.number, hosts.contains(number) else { continue }
+        if other === process || !isPooled(machine) {
+          enqueue(.deliver(other, .hinted(hint)), at: now + random.time(1..<4))
+        }
+      }
+    case .end(let reason):
+      if reason == .contradiction && !isSetBack { judge.note(.contradiction, at: now) }
+      die(process)
+      enqueue(.start(process.machine), at: now + 100)
+    }
+  }
+
+  private func take(_ report: MemberReport, _ process: Process) {
+    switch report {
+    case .stopped(let stop):
       // One that is to be replaced is reverted, and held; now and then that fails, but not for ever.
       if stop.event == .interrupted, stop.run.attempt > 4 || !random.chance(20) { process.reverted.insert(stop.run) }
       process.stops[stop.run] = stop.event == .interrupted ? .held : stop.event
@@ -224,18 +244,6 @@ final class FleetWorld {
       }
     // Its owner goes on with that.
     case .leads, .ended, .removed: break
-    case .hint(let hosts, let hint):
-      if now < deafUntil { return }
-      for machine in machines {
-        guard let other = machine.process, let number = other.member?.number, hosts.contains(number) else { continue }
-        if other === process || !isPooled(machine) {
-          enqueue(.deliver(other, .hinted(hint)), at: now + random.time(1..<4))
-        }
-      }
-    case .end(let reason):
-      if reason == .contradiction && !isSetBack { judge.note(.contradiction, at: now) }
-      die(process)
-      enqueue(.start(process.machine), at: now + 100)
     }
   }
 
@@ -277,6 +285,7 @@ final class FleetWorld {
       return
     }
     process.begun.remove(run)
+    lastEnd = now
     defer { work(process) }
     let event: JobEvent =
       process.stops[run] ?? (run.attempt > job.failures ? .succeeded : job.failures >= 10 ? .gaveUp : .failed)

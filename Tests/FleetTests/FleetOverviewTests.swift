@@ -33,8 +33,8 @@ struct FleetOverviewTests {
 
   @Test("counts jobs by state, those that only one host can run, and those that none can")
   func counts() {
-    func demand(_ state: JobState, _ type: String, _ place: String?, _ count: Int) -> FleetOverview.Demand {
-      FleetOverview.Demand(state: state, type: type, place: place, count: count)
+    func need(_ state: JobState, _ type: String, _ place: String?, _ count: Int) -> FleetOverview.NeedCount {
+      FleetOverview.NeedCount(state: state, type: type, place: place, count: count)
     }
     let overview = FleetOverview(
       term: 1, lead: 1,
@@ -42,12 +42,12 @@ struct FleetOverviewTests {
         Self.host("a:/s", types: ["x"], offered: ["gpu"]), Self.host("b:/s", types: ["y"], isAlive: false),
         Self.host("c:/s", types: ["z"], isDrained: true),
       ],
-      demands: [
-        demand(.available, "x", nil, 1), demand(.running, "y", nil, 2), demand(.held, "y", nil, 4),
-        demand(.retryable, "y", "b:/s", 8), demand(.available, "y", "b:/s", 16),
-        demand(.available, "x", "gpu at b:/s", 32),
-        demand(.available, "x", "gpu at a:/s", 64), demand(.available, "x", "big", 128),
-        demand(.scheduled, "z", nil, 256),
+      needs: [
+        need(.available, "x", nil, 1), need(.running, "y", nil, 2), need(.held, "y", nil, 4),
+        need(.retryable, "y", "b:/s", 8), need(.available, "y", "b:/s", 16),
+        need(.available, "x", "gpu at b:/s", 32),
+        need(.available, "x", "gpu at a:/s", 64), need(.available, "x", "big", 128),
+        need(.scheduled, "z", nil, 256),
       ])
     #expect(overview.jobs == [.available: 241, .running: 2, .held: 4, .retryable: 8, .scheduled: 256])
     #expect(["a:/s", "b:/s", "c:/s"].map(overview.boundCount) == [64, 56, 0])

@@ -65,7 +65,7 @@ struct HostLeaseTests {
       actions.lazy.compactMap { if case .wake(.leaseDue, let delay) = $0 { delay } else { nil } }.first
     }
     func isTold(_ actions: [MemberAction]) -> Bool {
-      actions.contains { if case .leaseIsDoubtful = $0 { true } else { false } }
+      actions.contains { if case .report(.leaseIsDoubtful) = $0 { true } else { false } }
     }
     func answer(sentAt sent: Int64, at now: Int64) -> [MemberAction] {
       let beat = Beat(

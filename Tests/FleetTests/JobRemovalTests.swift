@@ -73,7 +73,7 @@ struct JobRemovalTests {
       isRefusing = isRefused
       actions = []
       handle(.remove(keys.map { FinalJob(id: id($0), name: "job\($0)") }))
-      return actions.compactMap { if case .removed(let count) = $0 { count } else { nil } }.first
+      return actions.compactMap { if case .report(.removed(let count)) = $0 { count } else { nil } }.first
     }
 
     func order(_ command: JobCommand, _ key: Int64) -> OrderAnswer.Outcome? {
@@ -116,7 +116,7 @@ struct JobRemovalTests {
     let host = try Host([Self.job(1), Self.job(2)])
     host.end(1)
     #expect(host.remove(1, isRefused: true) == nil)
-    #expect(host.actions.contains { if case .notRemoved("not allowed") = $0 { true } else { false } })
+    #expect(host.actions.contains { if case .report(.notRemoved("not allowed")) = $0 { true } else { false } })
     host.end(2)
     #expect(host.remove(1, 2) == 2)
   }
@@ -124,11 +124,11 @@ struct JobRemovalTests {
   @Test("is asked for when jobs have ended: the lead tells how many, however they did")
   func told() throws {
     let host = try Host([Self.job(1), Self.job(2, after: ["job1"]), Self.job(3)])
-    #expect(host.actions.contains { if case .leads = $0 { true } else { false } })
+    #expect(host.actions.contains { if case .report(.leads) = $0 { true } else { false } })
     host.end(3)
     host.end(1, event: .gaveUp)
     var counts: [JobState: Int] = [:]
-    for case .ended(let ends) in host.actions { counts.merge(ends) { $0 + $1 } }
+    for case .report(.ended(let ends)) in host.actions { counts.merge(ends) { $0 + $1 } }
     #expect(counts == [.completed: 1, .discarded: 1, .cancelled: 1])
   }
 
@@ -137,7 +137,7 @@ struct JobRemovalTests {
     var member = FleetMember(
       number: 1, joinSentAt: 0, clock: FleetClock(serverTime: 0, receivedAt: 0), times: FleetTimes(), agingStep: 1)
     let actions = member.handle(.remove([FinalJob(id: id(1), name: "job1")]), at: 0)
-    guard case .removed(0)? = actions.first, actions.count == 1 else {
+    guard case .report(.removed(0))? = actions.first, actions.count == 1 else {
       Issue.record("a host that does not lead has removed jobs")
       return
     }

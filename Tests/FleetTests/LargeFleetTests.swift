@@ -13,6 +13,27 @@ import Testing
   private static let jobCount =
     ProcessInfo.processInfo.environment["BOBBIN_WAITING_JOBS"].flatMap { Int($0) } ?? 20_000
 
+  @Test("A fleet whose lead is killed each second, and comes back, does more than half of its work in the same time")
+  func killedLeads() throws {
+    func time(killingLeads: Bool) throws -> Int64 {
+      let (machines, each) = (8, 500)
+      var steps = (0..<machines).map { machine in
+        let jobs = (machine * each..<(machine + 1) * each).map { FleetProgram.Job(number: $0, duration: 200) }
+        return FleetProgram.Step(time: 0, action: .submit(machine: machine, jobs))
+      }
+      if killingLeads {
+        steps += (1...90).map { FleetProgram.Step(time: $0 * 1_000, action: .killLead(restart: 200)) }
+      }
+      let world = FleetWorld(FleetProgram(seed: 1, machines: machines, slots: 4, steps: steps))
+      try world.run()
+      return world.lastEnd - FleetWorld.start
+    }
+    let (calm, troubled) = (try time(killingLeads: false), try time(killingLeads: true))
+    #expect(troubled < 2 * calm, "\(troubled) ms instead of \(calm) ms")
+    // Or else they were not killed, or after everything was done.
+    #expect(troubled > calm && troubled < 90_000)
+  }
+
   /// A ledger of jobs that wait, of hosts that end some of what they run with each round, and of a lead after the other.
   private struct Ledger {
     enum State: UInt8 { case waiting, running, completed }

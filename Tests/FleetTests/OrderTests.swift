@@ -34,7 +34,7 @@ struct OrderTests {
     let reply = try desk.ledger.perform(.readRuns(host: run.host))
     let actions =
       member.handle(.hinted(.runs), at: 10) + member.handle(.answered(.runs, .success(reply), sentAt: 0), at: 10)
-    let told = actions.compactMap { if case .stop(let stop) = $0 { stop.event } else { nil } }
+    let told = actions.compactMap { if case .report(.stopped(let stop)) = $0 { stop.event } else { nil } }
     #expect(told == [event])
     try desk.end(1, event)
     #expect(desk.job(1)?.state == JobState.running.after(event))

@@ -66,7 +66,7 @@ extension PageTests {
       document.dispatchEvent(new Event('visibilitychange'))
       const real = fetch
       const troubles = {
-        databaseAwaySince: '\(moment)',
+        databaseAwaySince: '\(moment)', databaseAwayReason: 'is it up?',
         heldTypes: [{type: 'fax', reason: 'no modem'}, {type: 'print', reason: 'no printer'}],
         refusedConfiguration: ['bobbin.conf:2: no number'], untakenModels: ['Reading would lose its number'],
         copy: {path: '/copy.sqlite', problem: 'no room'}, hotFolders: {count: 2, troubled: ['scans', 'faxes']},
@@ -92,7 +92,7 @@ extension PageTests {
       ),
       (
         "database-away",
-        "The fleet's database has not answered since \(moment): files in new/ wait, and running jobs go on.",
+        "The fleet's database has not answered since \(moment) (is it up?): files in new/ wait, and running jobs go on.",
         3, "3 jobs are"
       ),
     ] {

@@ -78,7 +78,7 @@ struct HintTests {
     let other = try fixture.ledger("beat", of: 2)
     Self.send(.outcomes, to: [1], by: other)
     #expect(isHinted())
-    let channel = FleetDatabase.channel(of: 1, fleet: fixture.fleet.fleet)
+    let channel = Hints.channel(of: 1, fleet: fixture.fleet.fleet)
     try fixture.run("SELECT pg_notify('\(channel)', 'of a later release')")
     #expect(isHinted())
     #expect(seen.withLock { $0 } == [[.outcomes], Set(MemberHint.allCases)])

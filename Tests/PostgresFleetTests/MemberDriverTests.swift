@@ -206,10 +206,10 @@ private final class TestHost: Sendable {
           board.note { $0.numbers[name] = number }
         case .assigned(let runs): TestHost.work(runs, on: work, finish, board)
         case .end(let reason): board.note { $0.ends[name] = reason }
-        case .notAdmitted(_, let reason), .notPlaced(_, let reason): board.note { $0.refusals.append(reason) }
-        case .notRemoved(let reason): board.note { $0.refusals.append(reason) }
-        case .stopped, .admitted, .recorded, .beaten, .missed, .hinted, .leaseIsDoubtful, .leads, .ended, .removed:
-          break
+        case .member(.notAdmitted(_, let reason)), .member(.notPlaced(_, let reason)):
+          board.note { $0.refusals.append(reason) }
+        case .member(.notRemoved(let reason)): board.note { $0.refusals.append(reason) }
+        case .member, .recorded, .beaten, .missed, .hinted: break
         }
       })
     self.name = name

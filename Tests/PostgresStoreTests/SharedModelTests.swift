@@ -54,6 +54,27 @@ struct SharedModelTests {
     #expect(try again.values(rex, of: "Pet") == ["kind": .string("dog")])
   }
 
+  @Test(
+    "A table that somebody reads for long is not waited for, since others would wait behind that, and changed later")
+  func heldTable() throws {
+    let database = try PostgresCluster.makeDatabase()
+    let (early, late) = (try Self.model([Self.name]), try Self.model([Self.name, Self.nick]))
+    let ash = try Host(database, early, others: ["birch"])
+    let reader = try Connection(Connection.Settings(database.url, options: PostgresStoreOptions()))
+    defer { reader.close() }
+    try reader.control("BEGIN; LOCK TABLE \"Person\" IN ACCESS SHARE MODE")
+    let start = ContinuousClock.now
+    let error = #expect(throws: StoreError.self) {
+      _ = try Host(database, late, others: ["ash"], lockTimeout: 60)
+    }
+    #expect(error?.code == .busy, "\(error?.debugDescription ?? "")")
+    #expect(ContinuousClock.now < start + .seconds(30), "it waited for the limit of rows")
+    let ada = try ash.insert(["name": .string("Ada")])
+    try reader.control("COMMIT")
+    let birch = try Host(database, late, others: ["ash"])
+    #expect(try birch.values(ada) == ["name": .string("Ada"), "nick": .null])
+  }
+
   @Test("A host that lacks a model file and attributes takes nothing from the others, also while it is alone")
   func lacking() throws {
     let database = try PostgresCluster.makeDatabase()
@@ -172,10 +193,12 @@ private final class Host {
   private let model: ManagedObjectModel
   private let store: PostgresStore
 
-  init(_ database: TestDatabase, _ model: ManagedObjectModel, others: [String]) throws {
+  init(_ database: TestDatabase, _ model: ManagedObjectModel, others: [String], lockTimeout: Int? = nil) throws {
     self.model = model
+    var options = Self.options(others)
+    if let lockTimeout { options.lockTimeout = lockTimeout }
     store = try PostgresStore(
-      database.url, model: model, coordinatorOrdinal: PostgresFixture.ordinal, options: Self.options(others))
+      database.url, model: model, coordinatorOrdinal: PostgresFixture.ordinal, options: options)
   }
 
   private static func options(_ others: [String]) -> PostgresStoreOptions {

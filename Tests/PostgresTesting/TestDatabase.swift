@@ -101,6 +101,13 @@ package final class TestDatabase: Sendable {
     }
   }
 
+  /// Runs a statement in a transaction that stays open until it is released, and holds the locks that the statement took.
+  package func hold(_ sql: String) throws -> HeldTransaction {
+    let connection = try Self.connect(url)
+    _ = try Self.rows("BEGIN; \(sql)", connection)
+    return HeldTransaction(connection)
+  }
+
   /// The rows of the last statement.
   package static func rows(_ sql: String, _ url: String) throws -> [[String?]] {
     let connection = try connect(url)
@@ -134,5 +141,20 @@ package final class TestDatabase: Sendable {
       }
     default: throw Failure(description: String(cString: PQresultErrorMessage(result)))
     }
+  }
+}
+
+/// An open transaction of ``TestDatabase/hold(_:)``.
+package final class HeldTransaction {
+  private var connection: OpaquePointer?
+
+  fileprivate init(_ connection: OpaquePointer?) { self.connection = connection }
+
+  deinit { release() }
+
+  /// Undoes the transaction. Safe to repeat.
+  package func release() {
+    PQfinish(connection)
+    connection = nil
   }
 }

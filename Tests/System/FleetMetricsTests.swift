@@ -14,8 +14,7 @@ extension SystemTests {
     init() throws { database = try PostgresCluster.makeDatabase() }
 
     private func root(_ name: String) throws -> DaemonRoot {
-      let root = try DaemonRoot(
-        "[Store]\nUrl=\(database.url)\n[Fleet]\nName=\(name)\n[Workers]\nCount=2\n\(DaemonRoot.quickFlushes)")
+      let root = try DaemonRoot(host: name, at: database.url)
       // Schedules have metrics as soon as there is one.
       try root.write(#"{"type": "noop"}"#, to: root.paths.schedules + "/yearly.json")
       try root.write(

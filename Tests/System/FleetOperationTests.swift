@@ -20,11 +20,12 @@ extension SystemTests {
       database = try PostgresCluster.makeDatabase()
       first = try Self.root("a", database)
       second = try Self.root("b", database, places: "gpu disk")
-      // A job of the type `where` inserts a row with the number of its host.
+      // A job inserts a row with the number of its host; one of the type `long` first waits for a file.
       for (number, root) in [first, second].enumerated() {
         let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": \#(number + 1)}}}"#
         try root.write("echo '\(row)'\n", to: root.directory.path("where.sh"))
-        try root.write("sleep 60\n", to: root.directory.path("long.sh"))
+        let wait = "for turn in $(seq 1200); do [ -e \(second.directory.path("go")) ] && break; sleep 0.05; done"
+        try root.write("\(wait)\necho '\(row)'\n", to: root.directory.path("long.sh"))
         for type in ["where", "long"] {
           let script = root.directory.path(type + ".sh")
           try root.write(
@@ -383,6 +384,40 @@ extension SystemTests {
       _ = try await other.stop()
     }
 
+    @Test("A host whose models change a table that somebody reads waits for that, while the others go on")
+    func heldTable() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let reader = try database.hold(#"LOCK TABLE bobbin."Reading" IN ACCESS SHARE MODE"#)
+      let entity = TestModel.text.replacing(
+        #"<attribute name="note""#,
+        with: #"<attribute name="more" optional="YES" attributeType="String"/><attribute name="note""#)
+      try second.write(entity, to: second.paths.models + "/Test.xcdatamodel/contents")
+      let other = try DaemonProcess(second)
+      try await other.waitForLog("the store can't be opened; trying again every few seconds: ")
+      try await run(["meanwhile"], at: one)
+      reader.release()
+      try await other.wait { $0.notifications.contains("READY=1") }
+      #expect(try database.run(#"SELECT count("more") FROM bobbin."Reading""#) == "0")
+      for daemon in [one, other] { _ = try await daemon.stop() }
+    }
+
+    @Test("A daemon that can't join yet waits, says so, and can be stopped meanwhile")
+    func heldJoin() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let held = try database.hold("SELECT 1 FROM bobbin._metadata WHERE key = 'fleet' FOR UPDATE")
+      let waiting = "the fleet's database does not let this host join yet: "
+      let stopped = try DaemonProcess(second)
+      try await stopped.waitForLog(waiting)
+      #expect(try await stopped.stop() == .exited(code: 0), "\(stopped.logText)")
+      let other = try DaemonProcess(second)
+      try await other.waitForLog(waiting)
+      #expect(other.managerStatus?.contains(waiting) == true)
+      held.release()
+      try await other.wait { $0.notifications.contains("READY=1") }
+      try await run(["x"], at: other)
+      for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
+    }
+
     @Test("A daemon that the fleet's database lets not join, now and later, ends at once and says why")
     func refusedHost() async throws {
       let one = try await DaemonProcess.ready(first)
@@ -452,8 +487,11 @@ extension SystemTests {
       #expect(state == "lost 2")
       let nothing = try await bury(first)
       #expect(nothing.tool.code == 0 && nothing.tool.errors.isEmpty)
-      #expect(try await survivor.tool("cancel", "l0", "l1", "l2", "l3").code == 0)
+      try second.write("", to: second.directory.path("go"))
       try await survivor.waitUntilSpoolIsEmpty()
+      #expect(try places(of: ["l0", "l1", "l2", "l3"]) == [2, 2, 2, 2])
+      #expect(try database.run(#"SELECT count(*) FROM bobbin."Reading""#) == "4")
+      #expect(try database.run(#"SELECT count(*) FROM bobbin."Job" WHERE state = 'completed'"#) == "4")
       _ = try await survivor.stop()
     }
 

@@ -55,7 +55,7 @@ extension SystemTests {
       try servers.kill(0)
       // What runs ends now, and what a worker would begin next can't be read.
       try root.payload("go", "")
-      try await daemon.waitForLog("the fleet's database does not answer")
+      try await daemon.waitForLog("the fleet's database does not answer (")
 
       for number in 0..<20 { try drop("meanwhile-\(number)") }
       let begin = ContinuousClock.now
@@ -70,8 +70,12 @@ extension SystemTests {
       let submitted = try await daemon.tool("submit", file)
       #expect(submitted.code == 75 && submitted.errors.contains("has not answered since"), "\(submitted)")
       let status = try await daemon.tool("status")
-      #expect(
-        status.output.contains("database-away") && status.output.contains("away since"), "\(status.output)")
+      #expect(status.output.contains("database-away") && status.output.contains("away since"), "\(status.output)")
+      // What the address names as well.
+      let reason = "only a standby answers"
+      try await Self.wait(until: {
+        try await daemon.get("/v1/status")["databaseAwayReason"]?.string?.contains(reason) == true
+      })
       #expect(Self.code(try await daemon.request("GET", "/healthz")) == "503 failing")
 
       try servers.start(0)
@@ -134,6 +138,42 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
     }
 
+    @Test("waits to start while commits wait for a standby that is away, and can be stopped meanwhile")
+    func startWithoutStandby() async throws {
+      let earlier = try await DaemonProcess.ready(root)
+      #expect(try await earlier.stop() == .exited(code: 0))
+      try servers.kill(1)
+      try drop("early")
+      let stopped = try DaemonProcess(root)
+      try await Self.wait(until: {
+        try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", url) != "0"
+      })
+      #expect(try await stopped.stop() == .exited(code: 0), "\(stopped.logText)")
+      let next = try DaemonProcess(root)
+      try await next.waitForLog("or commits wait for a standby that is away")
+      try servers.start(1)
+      try await next.wait { $0.notifications.contains("READY=1") }
+      try await next.waitUntilSpoolIsEmpty()
+      #expect(try count("state = 'completed'") == "1")
+      #expect(try await next.stop() == .exited(code: 0), "\(next.logText)")
+    }
+
+    @Test("says why also where no job waits for an answer")
+    func idleLockout() async throws {
+      try TestDatabase.run("CREATE ROLE locked LOGIN SUPERUSER", url)
+      let address = url.replacing("postgres@", with: "locked@")
+      try root.configure("[Store]\nUrl=\(address)\n[Workers]\nCount=2\n\(DaemonRoot.quickFlushes)")
+      let daemon = try await DaemonProcess.ready(root)
+      try TestDatabase.run("ALTER ROLE locked NOLOGIN", url)
+      try TestDatabase.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'locked'", url)
+      let reason = "the server does not let the role locked in"
+      try await daemon.waitForLog("the fleet's database does not answer (")
+      try await Self.wait(until: { try await daemon.tool("status").output.contains(reason) })
+      try TestDatabase.run("ALTER ROLE locked LOGIN", url)
+      try await daemon.waitForLog("the database of the fleet is back")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
     @Test("waits as well for a server that does not let it in any more, and says why")
     func lockedOut() async throws {
       try TestDatabase.run("CREATE ROLE locked LOGIN SUPERUSER", url)
@@ -188,9 +228,9 @@ extension SystemTests {
     }
 
     /// Waits for what nobody signals.
-    private static func wait(until condition: () throws -> Bool) async throws {
+    private static func wait(until condition: () async throws -> Bool) async throws {
       let end = ContinuousClock.now + .seconds(60)
-      while try !condition() {
+      while try await !condition() {
         try #require(ContinuousClock.now < end)
         try await Task.sleep(for: .milliseconds(20))
       }

@@ -16,16 +16,7 @@ extension SystemTests {
 
     /// A host whose jobs of the type `row` insert one.
     private func root(_ name: String, _ retention: String) throws -> DaemonRoot {
-      let root = try DaemonRoot(
-        """
-        [Store]
-        Url=\(database.url)
-        [Fleet]
-        Name=\(name)
-        [Retention]
-        \(retention)
-        \(DaemonRoot.quickFlushes)
-        """)
+      let root = try DaemonRoot(host: name, at: database.url, "[Retention]\n\(retention)\n")
       let path = root.directory.path("row.sh")
       let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
       try root.write("echo '\(row)'\n", to: path)

@@ -22,16 +22,7 @@ extension SystemTests {
 
     /// A host with a type whose jobs end with what they read, and one whose jobs take long.
     private static func root(_ name: String, _ database: TestDatabase) throws -> DaemonRoot {
-      let root = try DaemonRoot(
-        """
-        [Store]
-        Url=\(database.url)
-        [Fleet]
-        Name=\(name)
-        [Workers]
-        Count=2
-        \(DaemonRoot.quickFlushes)
-        """)
+      let root = try DaemonRoot(host: name, at: database.url)
       let script = root.directory.path("echo.sh")
       try root.write(#"IFS= read -r job; printf '{"result": %s}\n' "$job""#, to: script)
       let deaf = root.directory.path("deaf.sh")

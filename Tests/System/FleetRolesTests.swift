@@ -87,5 +87,20 @@ extension SystemTests {
       let again = try await self.daemon(as: "worker")
       #expect(try await again.stop() == .exited(code: 0), "\(again.logText)")
     }
+
+    @Test("waits for a right to the ledger that it has lost, says so, and nothing is lost")
+    func lostRight() async throws {
+      try await prepare()
+      let daemon = try await daemon(as: "worker")
+      try database.run("REVOKE INSERT ON bobbin._inbox FROM worker")
+      try root.drop(#"{"type": "row", "id": "row"}"#, as: FileName("row.json"))
+      try await daemon.waitForLog(
+        "the fleet's database refuses a request, which is made again: the role worker lacks a right")
+      try database.run("GRANT INSERT ON bobbin._inbox TO worker")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try database.output("SELECT id, state FROM Job") == "row|completed", "\(daemon.logText)")
+      #expect(try database.output("SELECT count(*) FROM Remark") == "1")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
   }
 }

@@ -19,16 +19,7 @@ extension SystemTests {
     }
 
     private static func root(_ name: String, _ database: TestDatabase) throws -> DaemonRoot {
-      let root = try DaemonRoot(
-        """
-        [Store]
-        Url=\(database.url)
-        [Fleet]
-        Name=\(name)
-        [Retention]
-        StoreSizeMax=1G
-        \(DaemonRoot.quickFlushes)
-        """)
+      let root = try DaemonRoot(host: name, at: database.url, "[Retention]\nStoreSizeMax=1G\n")
       try root.write(
         "[Handler]\nType=long\nExecStart=/bin/sleep 600\n", to: root.paths.handlers + "/long.conf")
       return root

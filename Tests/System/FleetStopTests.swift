@@ -16,17 +16,7 @@ extension SystemTests {
       database = try PostgresCluster.makeDatabase()
       folder = try TemporaryDirectory()
       roots = try ["a", "b"].map { [database] name in
-        try DaemonRoot(
-          """
-          [Store]
-          Url=\(database.url)
-          [Fleet]
-          Name=\(name)
-          [Workers]
-          Count=2
-          \(DaemonRoot.quickFlushes)
-          ShutdownTimeoutSec=\(name == "a" ? "1s" : "60s")
-          """)
+        try DaemonRoot(host: name, at: database.url, "ShutdownTimeoutSec=\(name == "a" ? "1s" : "60s")\n")
       }
       let steps = folder.path("steps.sh")
       // Two objects, each with its checkpoint, and then a long time; another attempt does what is left of it.
@@ -75,10 +65,7 @@ extension SystemTests {
       let other = try await DaemonProcess.ready(roots[1])
 
       // Somebody holds a row that the next flush needs, so that the second checkpoint waits behind that.
-      let lock = #"BEGIN; SELECT 1 FROM bobbin."Job" WHERE id = 'y' FOR UPDATE; SELECT pg_sleep(60)"#
-      async let locking: Void = onThread { [database] in _ = try? database.run(lock) }
-      let sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-      try wait(one, until: "SELECT count(*) \(sleeping)", is: "1")
+      let held = try database.hold(#"SELECT 1 FROM bobbin."Job" WHERE id = 'y' FOR UPDATE"#)
       try roots[0].write("", to: folder.path("end"))
       try wait(one, until: "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", is: "1")
       try roots[0].write("", to: folder.path("second"))
@@ -91,8 +78,7 @@ extension SystemTests {
       while one.child(named: "sleep") != nil { try #require(ContinuousClock.now < deadline, "\(one.logText)") }
       // Whoever could begin it would do so in this time.
       for _ in 0..<200 { #expect(try await other.get("/v1/jobs/x")["state"]?.string == "running") }
-      try database.run("SELECT pg_terminate_backend(pid) \(sleeping)")
-      try await locking
+      held.release()
       #expect(try await end == .exited(code: 0))
       try wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
       let numbers = #"SELECT string_agg("number"::text, ',' ORDER BY "number") FROM bobbin."Reading""#
@@ -124,11 +110,7 @@ extension SystemTests {
     func removedType() async throws {
       let one = try await DaemonProcess.ready(roots[0])
       // The lead does not hear of it before this ends.
-      async let locking: Void = onThread { [database] in
-        _ = try? database.run("BEGIN; SELECT 1 FROM bobbin._host FOR UPDATE; SELECT pg_sleep(60)")
-      }
-      let sleeping = "FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-      try wait(one, until: "SELECT count(*) \(sleeping)", is: "1")
+      let held = try database.hold("SELECT 1 FROM bobbin._host FOR UPDATE")
       let jobs = #"{"jobs": [{"type": "awaits"}, {"type": "awaits"}, {"type": "quick", "id": "x"}]}"#
       try roots[0].drop(jobs, as: "jobs.json")
       try wait(one, until: "SELECT count(*) FROM bobbin._run", is: "2")
@@ -137,8 +119,7 @@ extension SystemTests {
       try roots[0].write("", to: folder.path("end"))
       let wasGivenBack = "EXISTS (SELECT 1 FROM bobbin._run WHERE attempt > 1)"
       try wait(one, until: #"SELECT "state" = 'held' OR \#(wasGivenBack) FROM bobbin."Job" WHERE id = 'x'"#, is: "t")
-      try database.run("SELECT pg_terminate_backend(pid) \(sleeping)")
-      try await locking
+      held.release()
       let other = try await DaemonProcess.ready(roots[1])
       try wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
       for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0)) }

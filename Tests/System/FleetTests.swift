@@ -15,24 +15,15 @@ extension SystemTests {
     init() throws { database = try PostgresCluster.makeDatabase() }
 
     private func root(_ name: String, _ more: String = "") throws -> DaemonRoot {
-      try DaemonRoot(
-        """
-        [Store]
-        Url=\(database.url)
-        [Fleet]
-        Name=\(name)
-        [Workers]
-        Count=2
-        \(DaemonRoot.quickFlushes)\(more)
-        """)
+      try DaemonRoot(host: name, at: database.url, more)
     }
 
     /// A host whose jobs of the type `pause` insert a row and take a while.
-    private func slowRoot(_ name: String) throws -> DaemonRoot {
+    private func slowRoot(_ name: String, seconds: Double = 0.3) throws -> DaemonRoot {
       let root = try root(name)
       let path = root.directory.path("pause.sh")
       let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
-      try root.write("sleep 0.3\necho '\(row)'\n", to: path)
+      try root.write("sleep \(seconds)\necho '\(row)'\n", to: path)
       try root.write("[Handler]\nType=pause\nExecStart=/bin/sh \(path)\n", to: root.paths.handlers + "/pause.conf")
       return root
     }
@@ -116,7 +107,7 @@ extension SystemTests {
       for root in [root, other] { #expect(try root.failedFiles.isEmpty) }
     }
 
-    @Test("A host takes up its own file with \"replace\" after a restart, though jobs of a fleet are not replaced")
+    @Test("A host takes up its own file with \"replace\" after a restart, and its job runs once")
     func ownReplacement() async throws {
       let root = try root("a")
       let daemon = try await DaemonProcess.ready(root)
@@ -365,10 +356,18 @@ extension SystemTests {
 
     @Test("A host that stood still for too long ends with status 75, and has written nothing of what others did")
     func fenced() async throws {
-      let (first, second) = (try root("a"), try root("b"))
+      let (first, second) = (try slowRoot("a", seconds: 3), try slowRoot("b"))
       let sleeper = try await DaemonProcess.ready(first)
-      let other = try await DaemonProcess.ready(second)
+      for number in 0..<2 {
+        try first.drop(#"{"type": "pause", "id": "pause-\#(number)"}"#, as: FileName("pause-\(number).json"))
+      }
+      let start = ContinuousClock.now
+      while try database.run("SELECT count(*) FROM bobbin._run") != "2" {
+        try #require(ContinuousClock.now < start + .seconds(30), "\(sleeper.logText)")
+      }
+      // Its programs go on, and what they write is there for it to read when it wakes up.
       try sleeper.child.kill(SIGSTOP)
+      let other = try await DaemonProcess.ready(second)
       for number in 0..<20 {
         try second.drop(#"{"type": "noop", "id": "job-\#(number)"}"#, as: FileName("job-\(number).json"))
       }
@@ -378,8 +377,12 @@ extension SystemTests {
       try sleeper.child.kill(SIGCONT)
       #expect(try await sleeper.waitForEnd() == .exited(code: 75), "\(sleeper.logText)")
       try await other.waitUntilSpoolIsEmpty()
-      #expect(try ends() == "completed 20")
-      _ = try await other.stop()
+      let successor = try await DaemonProcess.ready(first)
+      try await successor.waitUntilSpoolIsEmpty()
+      #expect(try ends() == "completed 22")
+      let rows = #"SELECT count(*) || ' of ' || count(DISTINCT job) FROM bobbin."Reading" WHERE job LIKE 'pause-%'"#
+      #expect(try database.run(rows) == "2 of 2")
+      for daemon in [other, successor] { _ = try await daemon.stop() }
     }
   }
 }

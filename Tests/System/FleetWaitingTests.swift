@@ -14,7 +14,7 @@ extension SystemTests {
     init() throws { database = try PostgresCluster.makeDatabase() }
 
     private func root(_ name: String) throws -> DaemonRoot {
-      try DaemonRoot("[Store]\nUrl=\(database.url)\n[Fleet]\nName=\(name)\n\(DaemonRoot.quickFlushes)")
+      try DaemonRoot(host: name, at: database.url)
     }
 
     private func submit(_ text: String, waiting seconds: Int, at daemon: DaemonProcess) async throws -> Tool {

@@ -15,18 +15,7 @@ extension SystemTests {
     /// A host with a type whose jobs end with what they read, and one whose jobs fail for good.
     private func root(_ name: String) throws -> DaemonRoot {
       let root = try DaemonRoot(
-        """
-        [Store]
-        Url=\(database.url)
-        [Fleet]
-        Name=\(name)
-        [Workers]
-        Count=2
-        [Notify ops]
-        Type=echo
-        On=discarded batch
-        \(DaemonRoot.quickFlushes)
-        """)
+        host: name, at: database.url, "[Notify ops]\nType=echo\nOn=discarded batch\n")
       let script = root.directory.path("echo.sh")
       try root.write(#"IFS= read -r job; printf '{"result": %s}\n' "$job""#, to: script)
       for (type, command) in ["echo": "/bin/sh \(script)", "fails": #"/bin/sh -c "exit 65""#] {

@@ -337,7 +337,7 @@ final class PoolPlace {
 
 /// Runs the pool on a queue of its own, since starting a process blocks for a millisecond or more.
 ///
-/// The tasks that come here prefer ``WorkQueues``; see note 29 for why that is told to the runtime.
+/// The tasks that come here prefer ``WorkQueues``; see Documentation/Design/0029 for why that is told to the runtime.
 final class PoolExecutor: SerialExecutor {
   let queue = DispatchQueue(label: "bobbin.image-helpers")
 

@@ -28,7 +28,7 @@ extension JobControl {
   private func checkingDeletion(
     of ids: [ManagedObjectID], _ replies: ArraySlice<Reply>, _ membership: Membership
   ) throws -> [Reply] {
-    let left = try membership.reader().ends(of: zip(ids, replies).compactMap { $1 == .done ? $0 : nil })
+    let left = try membership.reader().records(of: zip(ids, replies).compactMap { $1 == .done ? $0 : nil })
     if left.isEmpty { return Array(replies) }
     let spools = try context().performAndWait { context in
       let jobs = try context.fetch(FetchRequest<Job>(objectIDs: left.keys))

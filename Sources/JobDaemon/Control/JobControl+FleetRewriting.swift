@@ -63,15 +63,10 @@ extension JobControl {
 
   private func noteEnd(of replacement: Replacement, on membership: Membership, isTold: Bool) {
     do {
-      let end = try membership.reader().ends(of: [replacement.job])[replacement.job]?.job
+      let end = try membership.reader().records(of: [replacement.job])[replacement.job]?.job
       // An earlier end may have been what left the schedule.
       if let end, !end.state.isFinal { return follow(replacement, on: membership) }
-      // One whose record is gone was over before that was removed.
-      let known =
-        end
-        ?? FinishedJob(
-          objectID: replacement.job, id: "", type: "", state: .completed, failure: nil, file: nil)
-      engine.events.send(.superseded(known.with(replacement.file)))
+      engine.events.send(.superseded((end ?? .removed(replacement.job)).with(replacement.file)))
     } catch {
       // That the database is away is told elsewhere.
       let isNews = !error.isTransient && !isTold

@@ -13,9 +13,14 @@ final class FleetMeter: Sendable {
     var isReplicated = false
     /// The time of the first beat without an answer, while the database does not answer.
     var awaySince: Date?
+    /// The reason for that, as far as it is known.
+    var awayReason: String?
 
     var isAway: Bool { awaySince != nil }
   }
+
+  /// The word for the durability of what a database has answered.
+  static func durability(isReplicated: Bool) -> String { isReplicated ? "replicated" : "local" }
 
   private let state = Mutex(Figures())
 
@@ -34,9 +39,14 @@ final class FleetMeter: Sendable {
   }
 
   /// Notes a beat without an answer; returns true if the one before had none either.
-  func noteMissedBeat() -> Bool {
+  ///
+  /// - Parameter reason: the reason in words, as far as it is known.
+  func noteMissedBeat(because reason: String?) -> Bool {
     state.withLock { figures in
-      defer { figures.awaySince = figures.awaySince ?? Date() }
+      defer {
+        figures.awaySince = figures.awaySince ?? Date()
+        figures.awayReason = reason ?? figures.awayReason
+      }
       return figures.isAway
     }
   }

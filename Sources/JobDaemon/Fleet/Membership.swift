@@ -27,7 +27,8 @@ final class Membership: Sendable {
     var leads = false
   }
 
-  private static let joinLimit = Duration.seconds(60)
+  /// The time after which a wait for the database to let this host join is told of once more.
+  private static let joinPeriod = Duration.seconds(10)
   /// The time for an answer of the lead: another host may have to take its place first.
   static let answerLimit = Duration.seconds(10)
 
@@ -45,6 +46,7 @@ final class Membership: Sendable {
   private let removal = RemovalWait()
   private let admission = AdmissionWait()
   let meter = FleetMeter()
+  private let troubles: DatabaseTroubles
   let types: OfferedTypes
   let standbys: StandbyWait
 
@@ -57,6 +59,7 @@ final class Membership: Sendable {
     self.agingStep = agingStep.milliseconds
     self.events = events
     self.log = log
+    troubles = DatabaseTroubles(log: log)
     types = OfferedTypes(log: log)
     standbys = StandbyWait(log: log)
   }
@@ -71,7 +74,7 @@ final class Membership: Sendable {
   var now: Moment { driver?.now ?? .now() }
 
   /// Durability of what the database has answered, as the last beat knows it.
-  var durability: String { meter.figures.isReplicated ? "replicated" : "local" }
+  var durability: String { FleetMeter.durability(isReplicated: meter.figures.isReplicated) }
 
   /// True if this host may begin runs.
   func mayBegin(at moment: Moment) -> Bool { driver?.mayBegin(at: moment) ?? false }
@@ -80,14 +83,14 @@ final class Membership: Sendable {
 
   // MARK: Start and stop
 
-  /// Joins the fleet; whoever was there under the same root is dead, and is buried.
+  /// Joins the fleet, as soon as its database lets it; whoever was there under the same root is dead, and is buried.
   ///
   /// - Parameters:
   ///   - store: the store, whose transactions are fenced from then on.
   ///   - slots: the number of jobs that this host runs at a time.
   ///   - types: the types that it has handlers for.
   ///   - configuration: what else it offers, beside its own spool.
-  /// - Throws: ``StoreError`` if the database refuses this host, or does not answer within a minute.
+  /// - Throws: ``StoreError`` if the database refuses this host for good.
   func join(_ store: PostgresStore, slots: Int, types: [String], _ configuration: Configuration.Fleet) throws {
     let answered = Latch()
     let refusal = Mutex<String?>(nil)
@@ -97,11 +100,7 @@ final class Membership: Sendable {
         offered: configuration.places, spool: spool, userDomain: configuration.userDomain))
     let driver = MemberDriver(
       database, host: host, agingStep: agingStep, queue: DispatchQueue(label: "fleet"),
-      log: { [log] error in
-        if [.unreadableOrder, .setBack].contains(error.code) { return log.error("\(error.message)") }
-        // Whoever has asked asks again, or tells what was refused.
-        log.debug("a request to the fleet's database has no answer: \(error)")
-      },
+      log: { [troubles] in troubles.note($0) },
       report: { [weak self] report in
         if case .end(.refused(let reason)) = report, self?.number == nil {
           refusal.withLock { $0 = reason }
@@ -112,18 +111,16 @@ final class Membership: Sendable {
       })
     state.withLock { $0.driver = driver }
     driver.start()
-    guard answered.wait(for: Self.joinLimit) else {
-      driver.stop()
-      throw StoreError(.unavailable, "the fleet's database does not let this host join; its server's log tells why")
-    }
+    while !answered.wait(for: Self.joinPeriod) { troubles.tellOfJoin(patience: Self.joinPeriod * 3) }
     if let reason = refusal.withLock({ $0 }) { throw StoreError(.unsupported, reason) }
     self.types.begin(host.types) { [weak self] (types, withheld) throws(StoreError) in
       if let self, let number { try reader().setTypes(types, withheld: withheld, of: number) }
     }
   }
 
-  /// Refuses admissions from now on, and ends the wait of the one under way: its file is read again at the next start.
-  func endAdmission() {
+  /// Begins the end: admissions are refused from now on, and those who wait for one are let go; its file is read again at the
+  /// next start. So are those who wait for removals, and a lost answer is looked for ten seconds longer.
+  func close() {
     state.withLock { $0.isClosed = true }
     admission.close()
     driver?.limitSearches()
@@ -135,7 +132,7 @@ final class Membership: Sendable {
 
   /// Leaves the fleet: runs that have not ended are given to others at once.
   func leave() {
-    endAdmission()
+    close()
     do throws(LedgerError) { try driver?.leave() } catch {
       log.notice("the fleet's database was not told of the end (\(error)); the other hosts notice it in 4 seconds")
     }
@@ -150,19 +147,12 @@ final class Membership: Sendable {
     switch report {
     case .joined(let number): noteJoined(number, store)
     case .assigned(let runs): events.send(.assigned(runs))
-    case .stopped(let stop):
-      // First, for whoever is just about to begin it.
-      state.withLock { $0.stops[stop.run] = stop }
-      events.send(.toldToEnd(stop))
-    case .admitted(let jobs): admission.end(.written, of: jobs)
-    case .notAdmitted(let jobs, let reason):
-      admission.end(.refused(RefusedByServer(description: reason)), of: jobs)
-    case .notPlaced(let ticket, let reason):
-      answers.refuse(ticket, because: RefusedByServer(description: reason))
+    case .member(let one): handle(one)
     case .beaten(let beat, let sent):
       standbys.note(beat, sentAt: sent)
       let wasAway = meter.note(beat, ofLead: leads)
       if wasAway {
+        troubles.clear()
         log.notice("the database of the fleet is back")
         admission.setAway(false)
         events.send(.database(isAway: false))
@@ -172,18 +162,13 @@ final class Membership: Sendable {
       readAnswers()
       types.writeIfNeeded()
     case .missed:
-      if !meter.noteMissedBeat() {
-        log.warning("the fleet's database does not answer; results wait", as: .fleetDatabaseAway)
+      let reason = troubles.reason
+      if !meter.noteMissedBeat(because: reason) {
+        let why = reason.map { " (\($0))" } ?? ""
+        log.warning("the fleet's database does not answer\(why); results wait", as: .fleetDatabaseAway)
         admission.setAway(true)
         events.send(.database(isAway: true))
       }
-    case .leaseIsDoubtful: events.send(.leaseIsDoubtful)
-    case .leads:
-      state.withLock { $0.leads = true }
-      events.send(.leads)
-    case .ended(let counts): events.send(.endedInFleet(counts))
-    case .removed(let count): removal.end(.success(count))
-    case .notRemoved(let reason): removal.end(.failure(RefusedByServer(description: reason)))
     case .recorded(let ended):
       state.withLock { state in for one in ended { state.stops[one.run] = nil } }
       hintSpools(of: ended)
@@ -195,6 +180,27 @@ final class Membership: Sendable {
       events.send(.fatal(.storeFailure("the ledger of the fleet contradicts what this host has begun")))
     case .end(.refused(let reason)):
       events.send(.fatal(.storeFailure("the fleet's database refuses what this host has to write: \(reason)")))
+    }
+  }
+
+  private func handle(_ report: MemberReport) {
+    switch report {
+    case .stopped(let stop):
+      // First, for whoever is just about to begin it.
+      state.withLock { $0.stops[stop.run] = stop }
+      events.send(.toldToEnd(stop))
+    case .admitted(let jobs): admission.end(.written, of: jobs)
+    case .notAdmitted(let jobs, let reason):
+      admission.end(.refused(RefusedByServer(description: reason)), of: jobs)
+    case .notPlaced(let ticket, let reason):
+      answers.refuse(ticket, because: RefusedByServer(description: reason))
+    case .leaseIsDoubtful: events.send(.leaseIsDoubtful)
+    case .leads:
+      state.withLock { $0.leads = true }
+      events.send(.leads)
+    case .ended(let counts): events.send(.endedInFleet(counts))
+    case .removed(let count): removal.end(.success(count))
+    case .notRemoved(let reason): removal.end(.failure(RefusedByServer(description: reason)))
     }
   }
 

@@ -3,7 +3,7 @@ package import Jobs
 
 /// The type `noop`: does nothing; for tests, benches and monitoring.
 ///
-/// It awaits nothing, so it prefers no executor: a task that does is queued anew when it is run at once (note 29).
+/// It awaits nothing, so it prefers no executor: a task that does is queued anew when it is run at once (Documentation/Design/0029).
 package struct NoopHandler: JobHandler {
   package static let type = "noop"
   package var type: String { Self.type }

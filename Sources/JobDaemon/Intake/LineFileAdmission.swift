@@ -11,7 +11,7 @@ import SystemSupport
 ///
 /// A file is read twice. First all its lines are checked and copied; one bad line, and the file is refused. Then the copy's
 /// jobs are admitted part by part, and start when all of them are on disk. What a crash leaves is gone on with.
-/// Documentation/Design/0049-files-of-lines.md says why.
+/// Documentation/Design/0049 says why.
 final class LineFileAdmission: Sendable {
   /// The most jobs of a file.
   private static let jobLimit = 1_000_000

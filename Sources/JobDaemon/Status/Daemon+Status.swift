@@ -17,7 +17,9 @@ extension Daemon {
     reply.spool = paths.spool
     let url = configuration.value.store.url
     reply.store = url.isEmpty ? paths.store : url
-    reply.databaseAwaySince = databaseAbsence.map { Timestamp($0.since) }
+    let absence = databaseAbsence
+    reply.databaseAwaySince = absence.map { Timestamp($0.since) }
+    reply.databaseAwayReason = absence?.reason
     reply.workers = StatusReply.Workers(
       count: configuration.value.workers.count, busy: live[.running] ?? 0, abandoned: workers.abandonedCount)
     reply.jobs = jobCounts(live)

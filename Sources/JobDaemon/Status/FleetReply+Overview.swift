@@ -43,7 +43,7 @@ extension FleetReply {
     }
     self.init(
       host: host, term: Int(overview.term), format: overview.format,
-      durability: overview.isReplicated ? "replicated" : "local",
+      durability: FleetMeter.durability(isReplicated: overview.isReplicated),
       hosts: hosts.filter { $0.isAlive || $0.isDrained || $0.boundJobs > 0 || $0.silenceSeconds < Self.longestAbsence },
       jobs: Dictionary(uniqueKeysWithValues: jobs.filter { $0.value > 0 }.map { ($0.key.rawValue, $0.value) }),
       unmet: overview.unmet.map { need in

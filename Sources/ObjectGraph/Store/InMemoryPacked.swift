@@ -48,10 +48,6 @@ extension InMemoryReader {
 }
 
 extension InMemoryTransaction {
-  func find(_ batch: RowBatch, key: [Property]) throws(StoreError) -> [ManagedObjectID?] {
-    try reader.find(batch, key: key)
-  }
-
   func write(
     _ batch: RowBatch, key: [Property], onConflict conflict: PackedConflict
   ) throws(StoreError) -> PackedResult {

@@ -95,7 +95,7 @@ extension PersistentStoreDescription {
 }
 
 /// Reads and writes a copy of an in-memory store's state, which takes the state's place at the end.
-final class InMemoryTransaction: StoreTransaction {
+final class InMemoryTransaction: ReadingTransaction {
   private(set) var state: InMemoryState
   private(set) var derived: [DerivedValue] = []
   private let model: ManagedObjectModel
@@ -116,18 +116,4 @@ final class InMemoryTransaction: StoreTransaction {
     derived += try state.write(rows, try state.uniqueEntries(of: rows))
     return []
   }
-
-  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow? { try reader.row(for: id) }
-
-  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] { try reader.rows(for: ids) }
-
-  func links(of id: ManagedObjectID, _ property: Property, limit: Int?) throws(StoreError) -> [Link] {
-    try reader.links(of: id, property, limit: limit)
-  }
-
-  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
-    try reader.fetch(query, body)
-  }
-
-  func count(_ query: StoreQuery) throws -> Int { try reader.count(query) }
 }

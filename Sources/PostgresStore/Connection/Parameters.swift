@@ -151,6 +151,12 @@ package struct ArrayParameter: Sendable {
     count += 1
   }
 
+  package mutating func append(_ number: Int64?) { if let number { append(number) } else { appendNull() } }
+
+  package mutating func append(_ number: Double?) { if let number { append(number) } else { appendNull() } }
+
+  package mutating func append(_ text: String?) { if let text { append(text) } else { appendNull() } }
+
   package mutating func append(_ text: String) {
     elements.append(bigEndian: UInt32(text.utf8.count))
     elements += text.utf8
@@ -163,7 +169,7 @@ package struct ArrayParameter: Sendable {
     count += 1
   }
 
-  package mutating func appendNull() {
+  mutating func appendNull() {
     elements.append(bigEndian: UInt32.max)
     hasNulls = true
     count += 1

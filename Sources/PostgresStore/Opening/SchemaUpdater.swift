@@ -44,7 +44,11 @@ struct SchemaUpdater {
       try lock()
       let stored = try StoredModel(connection)
       let updater = try goal(stored)
-      if stored.fits(updater.schema.model) { try updater.add() } else { try updater.migrate(stored) }
+      if stored.fits(updater.schema.model) {
+        try updater.add(to: stored.model(place: connection.place))
+      } else {
+        try updater.migrate(stored)
+      }
     }
   }
 
@@ -100,9 +104,13 @@ struct SchemaUpdater {
         + "WHERE table_schema = current_schema() AND column_default IS NOT NULL")
   }
 
+  /// The milliseconds that a change of a shared table waits for those who use it: others wait behind it.
+  private static let sharedTableWait = 1_000
+
   /// Keeps other hosts from changing the tables until the end of the transaction.
   func lock() throws(StoreError) {
     _ = try connection.query("SELECT value FROM _metadata WHERE key = 'format' FOR UPDATE")
+    if options.sharing != nil { try connection.control("SET LOCAL lock_timeout = \(Self.sharedTableWait)") }
   }
 
   private func migrate(_ stored: StoredModel) throws(StoreError) {
@@ -124,6 +132,8 @@ struct SchemaUpdater {
     // They are of tables that were others.
     try connection.dropPrepared()
     try add(hadViews: !views.isEmpty)
+    // Rows that others are writing are waited for as always.
+    try connection.control("SET LOCAL lock_timeout = '\(options.lockTimeout)s'")
     try DerivedColumns(schema, coordinatorOrdinal: 0).computeAll(connection)
     if policies.isEmpty { return }
     try PolicyRun(policies, proposal.plan, on: database).run()
@@ -137,8 +147,10 @@ struct SchemaUpdater {
     StoreError(.incompatibleModel, "the store was made with another model: \(text)", path: connection.place)
   }
 
-  /// - Parameter hadViews: whether there were views before the tables were changed.
-  private func add(hadViews: Bool = false) throws(StoreError) {
+  /// - Parameters:
+  ///   - former: the model that the tables are of now; nil if they are new, or were brought to another.
+  ///   - hadViews: whether there were views before the tables were changed.
+  private func add(to former: ManagedObjectModel? = nil, hadViews: Bool = false) throws(StoreError) {
     let present = try names("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
     for table in schema.tables {
       if !present.contains(table.name) {
@@ -163,7 +175,7 @@ struct SchemaUpdater {
       try connection.control(
         "COMMENT ON INDEX \(SchemaName.quoted(index.name)) IS \(SchemaName.literal(index.sql))")
     }
-    if options.sharing != nil { try setDefaults() }
+    if options.sharing != nil { try setDefaults(former) }
     let views = try viewChanges(hadViews: hadViews)
     for name in views.stale { try connection.control("DROP VIEW \(SchemaName.quoted(name))") }
     for view in views.missing {
@@ -183,13 +195,18 @@ struct SchemaUpdater {
   }
 
   /// Has the database fill in what others leave out that know an earlier version of the model.
-  private func setDefaults() throws(StoreError) {
+  private func setDefaults(_ former: ManagedObjectModel?) throws(StoreError) {
+    let filled = try filledColumns()
     for table in schema.tables {
       for entity in table.members {
         for property in entity.properties where property.isPersistent && property.declaringEntity == entity.name {
           guard let attribute = property.attribute, attribute.derivation == nil,
             let value = attribute.defaultValue.converted(to: attribute.type), !value.isNull
           else { continue }
+          // A table is locked for it, so that those stay as they are which have it.
+          let known = former?.entitiesByName[entity.name]?.property(named: property.name)?.attribute
+          let isFilled = filled.contains("\(table.name).\(table.columnName(of: property))")
+          if isFilled, known?.defaultValue.converted(to: attribute.type) == value { continue }
           try connection.control(
             "ALTER TABLE \(SchemaName.quoted(table.name)) ALTER COLUMN "
               + "\(SchemaName.quoted(table.columnName(of: property))) SET DEFAULT "

@@ -95,10 +95,7 @@ struct PostgresHistory: StoreHistory {
       let purged = try connection.query(
         "SELECT value::bigint FROM _metadata WHERE key = '\(HistorySchema.purgedKey)'")
       guard purged.rowCount == 0 || token.number >= purged.integer(0, 0) else {
-        throw StoreError(
-          .expiredHistoryToken,
-          "the history after the token was deleted: fetch all objects anew, and then history after currentHistoryToken()",
-          path: place)
+        throw StoreError.expiredHistoryToken(path: place)
       }
       return (token.number, -.infinity)
     }
@@ -126,29 +123,11 @@ struct PostgresHistory: StoreHistory {
     let result = try connection.query(
       "SELECT entity, kind, first, last, properties, tombstone FROM _change WHERE id = $1 ORDER BY place",
       [.integer(id)])
-    var changes: [PersistentHistoryChange] = []
-    for row in 0..<result.rowCount {
-      guard let entity = model.entitiesByName[result.text(row, 0)],
-        let kind = PersistentHistoryChange.Kind(rawValue: result.text(row, 1))
-      else { continue }
-      let properties = Set(result.textIfPresent(row, 4)?.split(separator: ",").map(String.init) ?? [])
-      let tombstone = result.textIfPresent(row, 5).map { Self.tombstone($0, entity) } ?? [:]
-      for key in result.integer(row, 2)...max(result.integer(row, 2), result.integer(row, 3)) {
-        let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinatorOrdinal)
-        changes.append(PersistentHistoryChange(kind, id, updatedProperties: properties, tombstone: tombstone))
-      }
+    return (0..<result.rowCount).flatMap { row in
+      let entry = HistoryEntry(
+        entity: result.text(row, 0), kind: result.text(row, 1), first: result.integer(row, 2),
+        last: result.integer(row, 3), properties: result.textIfPresent(row, 4), tombstone: result.textIfPresent(row, 5))
+      return entry?.changes(in: model, coordinatorOrdinal: coordinatorOrdinal) ?? []
     }
-    return changes
-  }
-
-  private static func tombstone(_ json: String, _ entity: Entity) -> [String: Value] {
-    // Only a foreign client can have written anything else; nothing is kept of it then.
-    guard let texts = try? JSONDecoder().decode([String: String].self, from: Data(json.utf8)) else { return [:] }
-    var values: [String: Value] = [:]
-    for (name, text) in texts {
-      guard let type = entity.property(named: name)?.attribute?.type else { continue }
-      values[name] = Value(text, as: type)
-    }
-    return values
   }
 }

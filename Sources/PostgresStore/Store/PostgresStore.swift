@@ -19,7 +19,7 @@ public final class PostgresStore: PersistentStore, Sendable {
   private let plan: WritingPlan
   private let options: PostgresStoreOptions
   private let tables: StoredTables
-  private let readers: Readers
+  private let readers: ReaderPool
   /// The identifier of this open store among all others on the same schema.
   private let instance = UUID().uuidString
   private let writer: SpareConnection
@@ -62,7 +62,7 @@ public final class PostgresStore: PersistentStore, Sendable {
     let values = LargeValues(spare, place: settings.target.place)
     let tables = StoredTables(schema, coordinatorOrdinal: coordinatorOrdinal) { values.blob(named: $0) }
     self.tables = tables
-    readers = Readers(of: tables, within: isEnclosed ? connection : nil) { () throws(StoreError) in
+    readers = ReaderPool(of: tables, within: isEnclosed ? connection : nil) { () throws(StoreError) in
       try Connection.another(settings, .reader)
     }
     plan = WritingPlan(schema, coordinatorOrdinal: coordinatorOrdinal, threshold: options.externalDataThreshold)
@@ -186,12 +186,12 @@ public final class PostgresStore: PersistentStore, Sendable {
     notices.withLock { $0 }?.stop()
     readers.close()
     let plan = plan
-    func giveBack(_ connection: Connection) throws(StoreError) {
-      try KeyBlocks(connection, plan.schema).giveBack(unused)
+    func returnKeys(_ connection: Connection) throws(StoreError) {
+      try KeyBlocks(connection, plan.schema).returnBlocks(unused)
     }
     // A connection in somebody else's transaction is closed by whom it belongs to.
-    if isEnclosed { return try writer.lend { connection throws(StoreError) in try giveBack(connection) } }
-    try writer.close { connection throws(StoreError) in try giveBack(connection) }
+    if isEnclosed { return try writer.lend { connection throws(StoreError) in try returnKeys(connection) } }
+    try writer.close { connection throws(StoreError) in try returnKeys(connection) }
     try spare.close()
   }
 }

@@ -28,7 +28,7 @@ struct KeyBlocks {
   }
 
   /// Lets unused keys at the end of what was handed out be handed out again, where nobody has reserved behind them.
-  func giveBack(_ blocks: [KeyBlock]) throws(StoreError) {
+  func returnBlocks(_ blocks: [KeyBlock]) throws(StoreError) {
     for block in blocks {
       _ = try connection.query(
         "UPDATE _keys SET next = $1 WHERE root = $2 AND next = $3",

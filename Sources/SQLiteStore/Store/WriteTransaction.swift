@@ -2,9 +2,9 @@ import ObjectModel
 import StoreInterface
 
 /// A transaction of several steps on the writer's connection.
-final class WriteTransaction: StoreTransaction {
+final class WriteTransaction: ReadingTransaction {
   private var save: SaveTransaction
-  private let reader: SnapshotReader
+  let reader: SnapshotReader
 
   init(_ save: SaveTransaction, reader: SnapshotReader) {
     self.save = save
@@ -34,22 +34,4 @@ final class WriteTransaction: StoreTransaction {
   func write(
     _ batch: RowBatch, key: [Property], onConflict conflict: PackedConflict
   ) throws(StoreError) -> PackedResult { try save.write(batch, key: key, onConflict: conflict) }
-
-  func find(_ batch: RowBatch, key: [Property]) throws(StoreError) -> [ManagedObjectID?] {
-    try reader.find(batch, key: key)
-  }
-
-  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow? { try reader.row(for: id) }
-
-  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] { try reader.rows(for: ids) }
-
-  func links(of id: ManagedObjectID, _ property: Property, limit: Int?) throws(StoreError) -> [Link] {
-    try reader.links(of: id, property, limit: limit)
-  }
-
-  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
-    try reader.fetch(query, body)
-  }
-
-  func count(_ query: StoreQuery) throws -> Int { try reader.count(query) }
 }

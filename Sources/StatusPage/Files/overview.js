@@ -57,7 +57,8 @@ function troubles(status) {
   const found = []
   if (status.state === 'storage-full') found.push('The disk is full: nothing is accepted until there is room, and nothing is lost.')
   if (status.state === 'store-busy') found.push('Another program keeps the store locked: nothing is accepted until it ends its transaction.')
-  if (status.state === 'database-away') found.push(`The fleet's database has not answered since ${status.databaseAwaySince}: files in new/ wait, and running jobs go on.`)
+  const reason = status.databaseAwayReason ? ` (${status.databaseAwayReason})` : ''
+  if (status.state === 'database-away') found.push(`The fleet's database has not answered since ${status.databaseAwaySince}${reason}: files in new/ wait, and running jobs go on.`)
   if (status.writer.lastError) found.push(`The last flush failed: ${status.writer.lastError}`)
   for (const held of status.heldTypes ?? []) found.push(`Jobs of the type ${held.type} are held: ${held.reason}`)
   const short = status.shortage

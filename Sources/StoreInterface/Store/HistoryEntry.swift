@@ -23,6 +23,18 @@ package struct HistoryEntry: Equatable, Sendable {
     self.tombstone = tombstone.isEmpty ? nil : Self.json(tombstone)
   }
 
+  /// An entry as a store has it in its columns; nil if it is of a kind that this release does not know.
+  package init?(
+    entity: String, kind: String, first: Int64, last: Int64, properties: String?, tombstone: String?
+  ) {
+    guard let kind = PersistentHistoryChange.Kind(rawValue: kind) else { return nil }
+    self.entity = entity
+    self.kind = kind
+    keys = first...max(first, last)
+    self.properties = properties
+    self.tombstone = tombstone
+  }
+
   private static func json(_ values: [String: String]) -> String? {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -41,6 +53,28 @@ package struct HistoryEntry: Equatable, Sendable {
 }
 
 extension HistoryEntry {
+  /// The changes that it tells of, one for each object; none if the model does not have the entity.
+  package func changes(in model: ManagedObjectModel, coordinatorOrdinal: UInt32) -> [PersistentHistoryChange] {
+    guard let entity = model.entitiesByName[entity] else { return [] }
+    let properties = Set(properties?.split(separator: ",").map(String.init) ?? [])
+    let tombstone = tombstone.map { Self.values($0, of: entity) } ?? [:]
+    return keys.map { key in
+      let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinatorOrdinal)
+      return PersistentHistoryChange(kind, id, updatedProperties: properties, tombstone: tombstone)
+    }
+  }
+
+  private static func values(_ json: String, of entity: Entity) -> [String: Value] {
+    // Only a foreign client can have written anything else; nothing is kept of it then.
+    guard let texts = try? JSONDecoder().decode([String: String].self, from: Data(json.utf8)) else { return [:] }
+    var values: [String: Value] = [:]
+    for (name, text) in texts {
+      guard let type = entity.property(named: name)?.attribute?.type else { continue }
+      values[name] = Value(text, as: type)
+    }
+    return values
+  }
+
   /// Calls the body with an entry for each change of some sets that a store has written, in their order.
   package static func forEach(
     of sets: [ChangeSet], in model: ManagedObjectModel, _ body: (HistoryEntry) throws(StoreError) -> Void

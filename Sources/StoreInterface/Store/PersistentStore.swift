@@ -1,7 +1,8 @@
 package import Foundation
 package import ObjectModel
 
-/// A place where a coordinator keeps rows: the store in memory of `ObjectGraph`, or the SQLite store.
+/// A place where a coordinator keeps rows: the store in memory of `ObjectGraph`, a file of SQLite, or a schema of
+/// PostgreSQL.
 ///
 /// All calls may come from any thread and several at once; a store sees to its own exclusion. A read never waits for
 /// a save.
@@ -223,7 +224,7 @@ package protocol StoreSnapshot: AnyObject, Sendable {
 
 /// Reads and writes in one transaction of a store, and sees what it wrote; valid during the call that lent it.
 package protocol StoreTransaction: StoreReader {
-  /// Reserves primary keys of a table; they are free again if the transaction is undone.
+  /// Reserves primary keys of a table; if the transaction is undone they are free again, or never used, as the store has it.
   func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64>
 
   /// Writes changes, deletes first and inserts last.

@@ -30,6 +30,18 @@ package protocol StoreHistory {
   func deleteTransactions(before point: HistoryPoint) throws -> Int
 }
 
+extension StoreError {
+  /// The error of a token that is too old.
+  ///
+  /// - Parameter path: the store, for people.
+  package static func expiredHistoryToken(path: String?) -> StoreError {
+    StoreError(
+      .expiredHistoryToken,
+      "the history after the token was deleted: fetch all objects anew, and then history after currentHistoryToken()",
+      path: path)
+  }
+}
+
 /// The changes that one save or one batch request, by whomever, has made to a store.
 public struct PersistentHistoryTransaction: Sendable {
   /// The place behind this transaction.

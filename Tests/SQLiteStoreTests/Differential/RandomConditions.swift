@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import TestSupport
 
 /// Makes conditions on the nodes of ``RandomData`` at random: all of the grammar, of values near those that are there.
 struct RandomConditions {
@@ -20,7 +21,7 @@ struct RandomConditions {
   init(data: RandomData, stranger: ManagedObjectID, seed: UInt64) {
     self.data = data
     self.stranger = stranger
-    generator = SeededGenerator(state: seed &+ 0xC0FFEE)
+    generator = SeededGenerator(seed: seed &+ 0xC0FFEE)
   }
 
   mutating func one<Element>(_ list: [Element]) -> Element {

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import TestSupport
 import Testing
 
 /// Objects at random, with the same values for the same seed: nodes of three entities, tags, and every kind of link.
@@ -62,7 +63,7 @@ struct RandomData {
   /// - Parameter hasZeros: whether texts may hold U+0000, which PostgreSQL refuses.
   init(_ fixture: StoreFixture, seed: UInt64, hasZeros: Bool = true) throws {
     let texts = hasZeros ? Self.texts : Self.texts.filter { !$0.utf8.contains(0) }
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     func one<Element>(_ list: [Element]) -> Element? {
       let index = Int.random(in: -1..<list.count, using: &generator)
       return index < 0 ? nil : list[index]

@@ -1,6 +1,7 @@
 import Foundation
 import ObjectGraph
 import StoreTesting
+import TestSupport
 import Testing
 
 /// Models, objects and changes of both, drawn by chance: what comes out of the store is compared with plain values.
@@ -10,7 +11,7 @@ struct RandomMigrationTests {
     "give each object the values and links that a plain model says, or refuse and change nothing", arguments: 0..<60)
   func random(seed: Int) throws {
     print("random migration, seed \(seed)")
-    var random = SeededGenerator(state: UInt64(seed) + 0x26)
+    var random = SeededGenerator(seed: UInt64(seed) + 0x26)
     let first = World(&random)
     var last = first
     for _ in 0..<Int.random(in: 1...8, using: &random) { last.change(&random) }

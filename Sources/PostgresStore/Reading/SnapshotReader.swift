@@ -46,7 +46,7 @@ struct SnapshotReader: StoreReader {
 }
 
 /// Lends readers of the store, each a state of its own on a connection of its own; a reader never waits for another.
-final class Readers: Sendable {
+final class ReaderPool: Sendable {
   private struct Pool {
     var idle: [Connection] = []
     var isClosed = false

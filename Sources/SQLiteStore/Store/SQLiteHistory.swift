@@ -104,10 +104,7 @@ struct SQLiteHistory: StoreHistory {
         $0.integer(0)
       }
       guard token.number >= purged ?? 0 else {
-        throw StoreError(
-          .expiredHistoryToken,
-          "the history after the token was deleted: fetch all objects anew, and then history after currentHistoryToken()",
-          path: store.path)
+        throw StoreError.expiredHistoryToken(path: store.path)
       }
       return (token.number, -.infinity)
     }
@@ -129,28 +126,13 @@ struct SQLiteHistory: StoreHistory {
       "SELECT entity, kind, first, last, properties, tombstone FROM _change WHERE number = ?1 ORDER BY place",
       { $0.bind(number, 1) },
       read: { statement in
-        guard let entity = store.schema.model.entitiesByName[statement.text(0)],
-          let kind = PersistentHistoryChange.Kind(rawValue: statement.text(1))
-        else { return true }
-        let properties = Set(statement.textIfPresent(4)?.split(separator: ",").map(String.init) ?? [])
-        let tombstone = statement.textIfPresent(5).map { Self.tombstone($0, entity) } ?? [:]
-        for key in statement.integer(2)...max(statement.integer(2), statement.integer(3)) {
-          let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: store.rows.coordinatorOrdinal)
-          changes.append(PersistentHistoryChange(kind, id, updatedProperties: properties, tombstone: tombstone))
-        }
+        let entry = HistoryEntry(
+          entity: statement.text(0), kind: statement.text(1), first: statement.integer(2), last: statement.integer(3),
+          properties: statement.textIfPresent(4), tombstone: statement.textIfPresent(5))
+        let (model, ordinal) = (store.schema.model, store.rows.coordinatorOrdinal)
+        changes += entry?.changes(in: model, coordinatorOrdinal: ordinal) ?? []
         return true
       })
     return changes
-  }
-
-  private static func tombstone(_ json: String, _ entity: Entity) -> [String: Value] {
-    // Only a foreign client can have written anything else; nothing is kept of it then.
-    guard let texts = try? JSONDecoder().decode([String: String].self, from: Data(json.utf8)) else { return [:] }
-    var values: [String: Value] = [:]
-    for (name, text) in texts {
-      guard let type = entity.property(named: name)?.attribute?.type else { continue }
-      values[name] = Value(text, as: type)
-    }
-    return values
   }
 }
