@@ -7,7 +7,9 @@ import Testing
 extension FaultTests {
   @Suite("A disk that is full when the daemon starts", .enabled(if: SkipReason.runsAsRoot()))
   struct FullDiskStarts {
-    private static let waiting = "STATUS=waiting for room on the disk of the store"
+    private static func isWaiting(_ notification: String) -> Bool {
+      notification.hasPrefix("STATUS=waiting for room on the disk of the store: ")
+    }
 
     enum Store: Sendable, CaseIterable { case none, used }
 
@@ -20,7 +22,7 @@ extension FaultTests {
       try await daemon.waitForLog("the store can't be opened")
       try root.drop(#"{"type": "noop", "id": "meanwhile"}"#, as: "meanwhile.json")
       // Failed attempts are no news for the log.
-      try await daemon.wait { $0.notifications.count { $0 == Self.waiting } >= 2 }
+      try await daemon.wait { $0.notifications.count(where: Self.isWaiting) >= 2 }
       #expect(daemon.logLines.count == 1, "\(daemon.logText)")
       #expect(daemon.notifications.contains { $0.hasPrefix("EXTEND_TIMEOUT_USEC=") })
       #expect(!daemon.notifications.contains("READY=1"))
@@ -42,7 +44,7 @@ extension FaultTests {
     func stops() async throws {
       let (root, disk) = try await Self.fullRoot(.used)
       let daemon = try DaemonProcess(root)
-      try await daemon.wait { $0.notifications.contains(Self.waiting) }
+      try await daemon.wait { $0.notifications.contains(where: Self.isWaiting) }
       let start = ContinuousClock.now
       let end = try await daemon.stop()
       #expect(end == .exited(code: 0), "\(daemon.logText)")

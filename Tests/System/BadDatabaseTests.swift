@@ -55,7 +55,10 @@ extension SystemTests {
       try root.drop(#"{"type": "noop"}"#, as: "job.json")
       let daemon = try DaemonProcess(root)
       try await daemon.waitForLog("the store can't be opened; trying again every few seconds: ")
-      try await daemon.wait { $0.managerStatus == "waiting for the database of the fleet" }
+      let status = "waiting for the database of the fleet: "
+      try await daemon.wait { daemon in
+        daemon.managerStatus.map { $0.hasPrefix(status) && $0.contains("only a standby answers") } == true
+      }
       #expect(try root.newFiles == ["job.json"])
       try database.run("\(setting) = off")
       try await daemon.wait { $0.notifications.contains("READY=1") }
