@@ -83,7 +83,7 @@ final class StoreOpening: Sendable {
     _ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
   ) {
     let result = extendingTheStart { Result { try open(model) } }
-    if case .failure(let error) = result, isTransient(error) || waitsForTables && isInUse(error) {
+    if case .failure(let error) = result, Self.isTransient(error) || waitsForTables && isInUse(error) {
       tellOfWait(error)
       queue.async(after: Self.interval) { self.attempt(model, waitsForTables: waitsForTables, completion) }
     } else {
@@ -109,8 +109,8 @@ final class StoreOpening: Sendable {
     return body()
   }
 
-  private func isTransient(_ error: any Error) -> Bool {
-    Self.isFull(error) || (error as? StoreError)?.code == .unavailable
+  private static func isTransient(_ error: any Error) -> Bool {
+    isFull(error) || (error as? StoreError)?.code == .unavailable
   }
 
   /// True if others use a table of the fleet that has to be changed; a local store in use is a mistake.

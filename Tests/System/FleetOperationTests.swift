@@ -398,6 +398,17 @@ extension SystemTests {
       reader.release()
       try await other.wait { $0.notifications.contains("READY=1") }
       #expect(try database.run(#"SELECT count("more") FROM bobbin."Reading""#) == "0")
+      // A reload keeps the old models instead, and says why.
+      let again = try database.hold(#"LOCK TABLE bobbin."Reading" IN ACCESS SHARE MODE"#)
+      let models = second.paths.models + "/Test.xcdatamodel/contents"
+      try second.write(
+        entity.replacing(
+          #"<attribute name="more""#,
+          with: #"<attribute name="most" optional="YES" attributeType="String"/><attribute name="more""#), to: models)
+      try await other.reload()
+      try await other.waitForLog("the new models are not taken, and the old settings stay in force: ")
+      try await run(["after"], at: other)
+      again.release()
       for daemon in [one, other] { _ = try await daemon.stop() }
     }
 

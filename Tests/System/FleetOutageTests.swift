@@ -132,10 +132,7 @@ extension SystemTests {
       let daemon = try DaemonProcess(root)
       try await daemon.waitForLog("the store can't be opened; trying again every few seconds: ")
       try servers.start(0)
-      try await daemon.wait { $0.notifications.contains("READY=1") }
-      try await daemon.waitUntilSpoolIsEmpty()
-      #expect(try count("state = 'completed'") == "1")
-      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+      try await finish(daemon)
     }
 
     @Test("waits to start while commits wait for a standby that is away, and can be stopped meanwhile")
@@ -152,20 +149,13 @@ extension SystemTests {
       let next = try DaemonProcess(root)
       try await next.waitForLog("or commits wait for a standby that is away")
       try servers.start(1)
-      try await next.wait { $0.notifications.contains("READY=1") }
-      try await next.waitUntilSpoolIsEmpty()
-      #expect(try count("state = 'completed'") == "1")
-      #expect(try await next.stop() == .exited(code: 0), "\(next.logText)")
+      try await finish(next)
     }
 
     @Test("says why also where no job waits for an answer")
     func idleLockout() async throws {
-      try TestDatabase.run("CREATE ROLE locked LOGIN SUPERUSER", url)
-      let address = url.replacing("postgres@", with: "locked@")
-      try root.configure("[Store]\nUrl=\(address)\n[Workers]\nCount=2\n\(DaemonRoot.quickFlushes)")
-      let daemon = try await DaemonProcess.ready(root)
-      try TestDatabase.run("ALTER ROLE locked NOLOGIN", url)
-      try TestDatabase.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'locked'", url)
+      let daemon = try await DaemonProcess.ready(lockableRoot())
+      try lockOut()
       let reason = "the server does not let the role locked in"
       try await daemon.waitForLog("the fleet's database does not answer (")
       try await Self.wait(until: { try await daemon.tool("status").output.contains(reason) })
@@ -176,14 +166,10 @@ extension SystemTests {
 
     @Test("waits as well for a server that does not let it in any more, and says why")
     func lockedOut() async throws {
-      try TestDatabase.run("CREATE ROLE locked LOGIN SUPERUSER", url)
-      let address = url.replacing("postgres@", with: "locked@")
-      try root.configure("[Store]\nUrl=\(address)\n[Workers]\nCount=2\n\(DaemonRoot.quickFlushes)")
-      let daemon = try await DaemonProcess.ready(root)
+      let daemon = try await DaemonProcess.ready(lockableRoot())
       _ = try await daemon.request("POST", "/v1/jobs", body: Self.patient("p"))
       try await daemon.wait { try DaemonRoot.entries($0.root.paths.payload).contains("begun-p") }
-      try TestDatabase.run("ALTER ROLE locked NOLOGIN", url)
-      try TestDatabase.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'locked'", url)
+      try lockOut()
       try root.payload("go", "")
       try drop("meanwhile")
       try await daemon.waitForLog("the server does not let the role locked in")
@@ -219,6 +205,27 @@ extension SystemTests {
       #expect(job["state"]?.string == "completed" && job["attempt"]?.integer == 1, "\(job.serialized())")
       #expect(try count("true") == "2")
       #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    /// Waits until a daemon has started and done its one job, and stops it.
+    private func finish(_ daemon: DaemonProcess) async throws {
+      try await daemon.wait { $0.notifications.contains("READY=1") }
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try count("state = 'completed'") == "1")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    /// The root, with a role of its own, which ``lockOut()`` locks out.
+    private func lockableRoot() throws -> DaemonRoot {
+      try TestDatabase.run("CREATE ROLE locked LOGIN SUPERUSER", url)
+      let address = url.replacing("postgres@", with: "locked@")
+      try root.configure("[Store]\nUrl=\(address)\n[Workers]\nCount=2\n\(DaemonRoot.quickFlushes)")
+      return root
+    }
+
+    private func lockOut() throws {
+      try TestDatabase.run("ALTER ROLE locked NOLOGIN", url)
+      try TestDatabase.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'locked'", url)
     }
 
     private static func patient(_ id: String) -> String { #"{"type": "patient", "id": "\#(id)"}"# }
