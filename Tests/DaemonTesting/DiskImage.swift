@@ -20,20 +20,23 @@ package final class DiskImage: Sendable {
   }
 
   /// Makes a file system and mounts it.
-  package init(_ kind: Kind, megabytes: Int? = nil) async throws {
+  package init(_ kind: Kind) async throws {
     directory = try TemporaryDirectory()
     folder = try TemporaryDirectory()
     try Data().write(to: URL(filePath: image))
     // xfs can't be smaller; the file has holes.
-    let size = megabytes ?? (kind == .xfs ? 320 : 64)
+    let size = kind == .xfs ? 320 : 64
     guard truncate(image, size << 20) == 0 else { throw SystemError(.init(rawValue: errno), call: "truncate") }
     try await Self.run("/usr/sbin/mkfs.\(kind)", ["-q", image])
+    // Other processes copy all mounts for themselves. Those of a shared place are unmounted with it; else the device would
+    // stay in use, and the next mount find the file system that has lost its power.
+    try await Self.run("/usr/bin/mount", ["--bind", "--make-shared", directory.path, directory.path])
     try await mount()
   }
 
   deinit {
     // A test that has failed leaves it mounted. Lazily, as a daemon may be at work there.
-    umount2(directory.path, Int32(MNT_DETACH))
+    while umount2(directory.path, Int32(MNT_DETACH)) == 0 {}
   }
 
   package func mount() async throws { try await Self.run("/usr/bin/mount", ["-o", "loop", image, directory.path]) }

@@ -29,7 +29,7 @@ package struct OtherUser: Sendable {
     let file = root.runtime.path("group")
     try Data("root:x:0:\nbobbin:x:\(memberGroup):\noperators:x:\(controlGroup):\n".utf8).write(to: URL(filePath: file))
     let script = "mount --bind \"$0\" /etc/group && exec \"$@\""
-    return ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", script, file]
+    return SeparateMounts.wrapper + ["/bin/sh", "-c", script, file]
   }
 
   /// The program and its arguments that run another program as this user, and as a member of no other group.

@@ -12,6 +12,9 @@ extension FaultTests {
       arguments: DiskImage.Kind.allCases.filter(DiskImage.isPossible))
     func cuts(_ kind: DiskImage.Kind) async throws {
       let disk = try await DiskImage(kind)
+      // Has a copy of the mounts all the time, as daemons of other tests do.
+      let onlooker = try SupervisedScript("echo ready; read -r _", arguments: [], wrapper: SeparateMounts.wrapper)
+      defer { withExtendedLifetime(onlooker) {} }
       let trial = try await Trial.fresh(salt: UInt64(kind.rawValue.utf8.count), in: disk.directory)
       var figures = FaultFigures("power cuts on \(kind)")
       var moments: [String: Int] = [:]

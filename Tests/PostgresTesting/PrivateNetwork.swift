@@ -22,7 +22,7 @@ package final class PrivateNetwork: Sendable {
   }()
 
   /// The beginning of a command that has a network and mounts of its own.
-  private static let separate = ["/usr/bin/unshare", "--net", "--mount"]
+  private static let separate = SeparateMounts.wrapper + ["--net"]
 
   private let folder: TemporaryDirectory
   private let script: SupervisedScript

@@ -52,7 +52,7 @@ extension SystemTests {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let script = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\" && exec \"$@\""
       let daemon = try await DaemonProcess.ready(
-        root, wrapper: ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", script, folder])
+        root, wrapper: SeparateMounts.wrapper + ["/bin/sh", "-c", script, folder])
       try root.payload("in.jpg", try await TestPicture.jpeg())
       try root.drop(
         #"""
@@ -95,8 +95,8 @@ extension SystemTests {
       let helper = try RepositoryPaths.executable("bobbin-image").path(percentEncoded: false)
       let daemon = try await DaemonProcess.ready(
         root,
-        wrapper: [
-          "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "mount --bind /dev/null \"$0\" && exec \"$@\"", helper,
+        wrapper: SeparateMounts.wrapper + [
+          "/bin/sh", "-c", "mount --bind /dev/null \"$0\" && exec \"$@\"", helper,
         ])
       try root.payload("in.jpg", try await TestPicture.jpeg())
       try root.drop(

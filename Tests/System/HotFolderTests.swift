@@ -274,7 +274,7 @@ extension SystemTests {
       "What is mounted upon a folder is watched instead, until it is unmounted", .enabled(if: SkipReason.runsAsRoot()))
     func mountedUpon() async throws {
       let daemon = try await DaemonProcess.ready(
-        root, wrapper: ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", "exec \"$0\" \"$@\""])
+        root, wrapper: SeparateMounts.wrapper + ["/bin/sh", "-c", "exec \"$0\" \"$@\""])
       func inside(_ script: String) async throws {
         let tool = try await Tool.run(
           "/usr/bin/nsenter", ["--mount", "--target", "\(daemon.child.processID)", "/bin/sh", "-ec", script])

@@ -23,7 +23,7 @@ extension SystemTests {
         mount --bind /srv /srv && mount -o remount,bind,ro /srv && exec "$@"
         """
       daemon = try await DaemonProcess.ready(
-        root, wrapper: ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", script, masks.path],
+        root, wrapper: SeparateMounts.wrapper + ["/bin/sh", "-c", script, masks.path],
         environment: ["INVOCATION_ID": "17b4638f410c406ea94f65737f188426", "PATH": "/usr/bin:/bin"])
     }
 

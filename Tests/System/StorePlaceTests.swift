@@ -112,7 +112,8 @@ extension SystemTests {
       let script = "mount --bind /srv /srv && mount -o remount,bind,ro /srv && exec \"$0\" \"$@\""
       let program = try RepositoryPaths.executable("bobbind").path(percentEncoded: false)
       let tool = try await Tool.run(
-        "/usr/bin/unshare", ["--mount", "/bin/sh", "-c", script, program, "--root", root.directory.path],
+        SeparateMounts.wrapper[0],
+        SeparateMounts.wrapper.dropFirst() + ["/bin/sh", "-c", script, program, "--root", root.directory.path],
         environment: ["INVOCATION_ID": "17b4638f410c406ea94f65737f188426"])
       let text = tool.output + tool.errors
       #expect(tool.code == 78 && text.contains("makes /srv read-only for the daemon; open it: "), "\(text)")

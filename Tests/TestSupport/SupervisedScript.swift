@@ -1,19 +1,19 @@
 import Foundation
 import Glibc
-import SystemSupport
+package import SystemSupport
 
 /// A script of bash that does one request after the other, and undoes everything when this process ends, however that does.
 ///
 /// It says that it is `ready`, first, and after each line that it has read and done; anything else is why it isn't.
-final class SupervisedScript: Sendable {
-  let child: ChildProcess
+package final class SupervisedScript: Sendable {
+  package let child: ChildProcess
   private let requests: FileDescriptor
   private let answers: FileDescriptor
 
   /// Starts a script, and waits until it is ready.
   ///
   /// - Parameter wrapper: a program and its arguments that runs bash.
-  init(_ script: String, arguments: [String], wrapper: [String] = []) throws {
+  package init(_ script: String, arguments: [String], wrapper: [String] = []) throws {
     let input = try FileDescriptor.pipe()
     let output = try FileDescriptor.pipe()
     let command = wrapper + ["/bin/bash", "-c", script, "script"] + arguments
@@ -29,7 +29,7 @@ final class SupervisedScript: Sendable {
   }
 
   /// Has a request done, and waits until it is.
-  func perform(_ request: String) throws {
+  package func perform(_ request: String) throws {
     try requests.writeAll(Data((request + "\n").utf8))
     try awaitReady()
   }
