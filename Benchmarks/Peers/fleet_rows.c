@@ -3,7 +3,6 @@
  *
  * usage: fleet_rows URL jobs JOBS BATCH CLIENTS   prints the seconds until the last commit is on disk
  *        fleet_rows URL commits COUNT             prints the median of so many commits of a row, in seconds
- *        fleet_rows URL snapshot                  prints "ready", and holds a snapshot until its input ends
  *
  * The tables are copies of the fleet's own with all their indexes, in a schema of their own. It has no schedule, no spool,
  * no workers and no limits, and knows what it will assign. */
@@ -172,19 +171,9 @@ static void time_commits(long count) {
   PQfinish(db);
 }
 
-static void hold_snapshot(void) {
-  PGconn *db = connect_to("public");
-  run_sql(db, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class");
-  puts("ready");
-  fflush(stdout);
-  char byte;
-  while (read(0, &byte, 1) > 0) {}
-  PQfinish(db);
-}
-
 int main(int argc, char **argv) {
   if (argc < 3) {
-    fprintf(stderr, "usage: fleet_rows URL jobs JOBS BATCH CLIENTS | commits COUNT | snapshot\n");
+    fprintf(stderr, "usage: fleet_rows URL jobs JOBS BATCH CLIENTS | commits COUNT\n");
     return 1;
   }
   url = argv[1];
@@ -195,8 +184,6 @@ int main(int argc, char **argv) {
     run_jobs();
   } else if (!strcmp(argv[2], "commits") && argc == 4) {
     time_commits(strtol(argv[3], NULL, 10));
-  } else if (!strcmp(argv[2], "snapshot")) {
-    hold_snapshot();
   } else {
     return 1;
   }

@@ -7,6 +7,7 @@ struct FleetDepthGroup: BenchGroup {
   static let name = "fleet-depth"
 
   private static let hosts = 4
+  private static let rounds = 3
   private let options: Options
   private let workplace: Workplace
   private var many: Int { options.isQuick ? 100_000 : 1_000_000 }
@@ -23,12 +24,13 @@ struct FleetDepthGroup: BenchGroup {
     let server = try PostgresCluster(in: workplace.serverPath, isDurable: true)
     let deep = try await filledDatabase(server)
     var (full, empty, loads): ([Double], [Double], [Double]) = ([], [], [])
-    for _ in 0..<options.pairs {
-      let (rates, load) = try await deepRates(server, deep)
+    for pair in 0..<options.pairs {
+      let (rates, load) = try await deepRates(server, deep, pair)
       full += rates
       loads.append(load)
       let fleet = try FleetRun(workplace, server, hosts: Self.hosts)
       empty += try await self.rates(fleet)
+      try fleet.check(completed: Self.rounds * count)
       try await fleet.stop()
     }
     return [
@@ -62,12 +64,12 @@ struct FleetDepthGroup: BenchGroup {
   /// The rates of small jobs, one after the other: a single one takes some seconds and differs by a third from the next.
   private func rates(_ fleet: FleetRun) async throws -> [Double] {
     var rates: [Double] = []
-    for _ in 0..<3 { rates.append(try await fleet.spoolRate(workplace, jobs: count)) }
+    for _ in 0..<Self.rounds { rates.append(try await fleet.spoolRate(workplace, jobs: count)) }
     return rates
   }
 
   /// The rates of small jobs, and the time from the start of the hosts until the first one was done.
-  private func deepRates(_ server: PostgresCluster, _ database: TestDatabase) async throws -> (
+  private func deepRates(_ server: PostgresCluster, _ database: TestDatabase, _ pair: Int) async throws -> (
     rates: [Double], load: Double
   ) {
     let start = ContinuousClock.now
@@ -83,23 +85,28 @@ struct FleetDepthGroup: BenchGroup {
       throw BenchError("the lead has not read all jobs after a minute: \(refusals)")
     }
     let rates = try await rates(fleet)
+    try fleet.check(completed: many + (pair + 1) * (1 + Self.rounds * count))
     try await fleet.stop()
     return (rates, load)
   }
 
   private func besideSnapshot(_ server: PostgresCluster) async throws -> [Figure] {
-    let program = try await workplace.peer("fleet_rows", "-I/usr/include/postgresql", "-lpq", "-lpthread")
     let fleet = try FleetRun(workplace, server, hosts: Self.hosts)
     var (beside, sizes): ([Double], [Double]) = ([], [])
     let before = try await rates(fleet)
-    let holder = try Program(program).start([fleet.database.url, "snapshot"])
+    let holder = try fleet.database.hold(
+      "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM bobbin._run")
     let end = ContinuousClock.now + time
     while ContinuousClock.now < end {
       beside.append(try await fleet.spoolRate(workplace, jobs: count))
       sizes.append(try fleet.hotTableBytes() / 1e6)
     }
-    try holder.kill(SIGKILL)
-    _ = try await holder.termination(killingAt: .after(.seconds(60)))
+    let old = "backend_xmin IS NOT NULL AND xact_start < now() - interval '\(time / .seconds(1)) s'"
+    guard try fleet.database.run("SELECT count(*) FROM pg_stat_activity WHERE \(old)") == "1" else {
+      throw BenchError("the snapshot was not open all the time")
+    }
+    holder.release()
+    try fleet.check(completed: (Self.rounds + beside.count) * count)
     try await fleet.stop()
     let jobs = Double(beside.count * count)
     let last = Array(beside.suffix(3))

@@ -61,6 +61,7 @@ struct FleetRun {
 
   /// Both sides must have done the work.
   func check(completed count: Int) throws {
+    try checkSpoolsAreEmpty()
     let found = try database.run("SELECT count(*) FROM bobbin.\"Job\" WHERE state = 'completed'") ?? ""
     guard found == "\(count)" else { throw BenchError("\(found) of \(count) jobs were completed") }
   }
@@ -69,6 +70,10 @@ struct FleetRun {
   func checkNothingIsLeft() throws {
     let others = try database.run("SELECT count(*) FROM bobbin.\"Job\" WHERE state <> 'completed'") ?? ""
     guard others == "0" else { throw BenchError("\(others) jobs were not completed") }
+    try checkSpoolsAreEmpty()
+  }
+
+  private func checkSpoolsAreEmpty() throws {
     for daemon in daemons {
       for folder in ["new", "cur", "failed"] {
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(daemon.spool)/\(folder)")

@@ -123,7 +123,12 @@ final class Service: Sendable {
     let status = StatusService(daemon, gate: gate)
     let servers =
       try [status.server(on: listeners.unix.descriptor)] + listeners.tcp.map { try status.server(on: $0.descriptor) }
-    state.withLock { $0.stage = .joining }
+    let isStopWanted = state.withLock { state in
+      state.stage = .joining
+      return state.isStopWanted
+    }
+    // From here on a stop ends the process at once.
+    if isStopWanted { leave(isFlushed: true) }
     try daemon.join()
     state.withLock { $0.stage = .starting }
     try daemon.start()

@@ -123,7 +123,8 @@ final class StoreOpening: Sendable {
   }
 
   private func tellOfWait(_ error: any Error) {
-    let more = isInUse(error) ? "; others use what has to be changed, or commits wait for a standby that is away" : ""
+    let more =
+      isInUse(error) ? "; others may use what has to be changed, or commits wait for a standby that is away" : ""
     let text = "\(error)\(more)"
     let isNews = state.withLock { state in
       defer { state.waitReason = text }

@@ -34,7 +34,11 @@ package struct Lead: Sendable {
   /// The time from the last round to the next: what came alone goes on at once, and what comes in masses comes together.
   private var pause: Int64 = 0
   private var floor: NewsFloor
+  /// The earliest time at which starts that do not count any more are dropped.
+  private var nextStartRemoval = Int64.min
 
+  /// The milliseconds between two removals of starts.
+  private static let startRemovalPause: Int64 = 60_000
   /// With so many news known, none are read without being deleted.
   private static let knownNewsLimit = 100
 
@@ -176,6 +180,10 @@ package struct Lead: Sendable {
     }
     isToDelete = false
     round.knownNews = knownNews
+    if !round.starts.isEmpty, now.steady >= nextStartRemoval {
+      round.forgetsStarts = true
+      nextStartRemoval = now.steady + Self.startRemovalPause
+    }
     self.round = round
     return .write { [round] in .round(round, $0) }
   }

@@ -12,6 +12,8 @@ package struct LeadRound: Sendable {
   package var runs: [Run] = []
   /// The number of them that count for each rate, with the milliseconds for which they do.
   package var starts: [Resource.Name: (count: Int, period: Int64)] = [:]
+  /// True to drop the records of starts that do not count any more: seldom, since it looks at all that an old snapshot keeps.
+  package var forgetsStarts = false
   /// Changes of jobs, in their order.
   package var changes: [JobChange] = []
   /// Runs that are told to end, as far as they have not.

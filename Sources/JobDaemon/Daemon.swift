@@ -236,7 +236,7 @@ package final class Daemon: Sendable {
     guard let store = try coordinator.openStore() as? PostgresStore else {
       throw StoreError(.unsupported, "hosts of a fleet share a store in PostgreSQL, and this is another one")
     }
-    if membership.isFounder { try fleetAdmission?.placeAdoptedJobs() }
+    if membership.hasBoundJobs { try fleetAdmission?.placeAdoptedJobs() }
     try membership.join(store, slots: settings.workers.count, types: handlers.types, settings.fleet)
   }
 

@@ -13,8 +13,8 @@ package struct FleetDatabase: Sendable {
   private let release: LedgerRelease
   /// The name of the fleet among all on the server, with which the names of its sessions and channels begin.
   let fleet: String
-  /// True if the ledger was made by this, and with it the jobs of a store that was copied were bound to the founder.
-  package let isNew: Bool
+  /// True if jobs of a store that was copied here are still bound to the founder, which this host is.
+  package let hasBoundJobs: Bool
 
   /// Finds the ledger in the schema of a store, or makes it.
   ///
@@ -38,7 +38,9 @@ package struct FleetDatabase: Sendable {
     isPooled = settings.isPooled
     let connection = try Connection(settings)
     defer { connection.close() }
-    isNew = try LedgerTables(connection: connection, release: release, founder: founder).make()
+    let tables = LedgerTables(connection: connection, release: release, founder: founder)
+    try tables.make()
+    hasBoundJobs = try tables.hasBoundJobs()
     fleet = try Self.fleet(connection)
   }
 
@@ -82,12 +84,23 @@ package struct FleetDatabase: Sendable {
 
   /// Gives jobs that were bound to their spool other places, and has the lead load them anew, if there is one already.
   ///
-  /// - Parameter places: the jobs with their places; nil for any host.
-  package func setPlaces(_ places: [(job: ManagedObjectID, place: String?)]) throws(StoreError) {
+  /// - Parameters:
+  ///   - places: the jobs with their places; nil for any host.
+  ///   - isLast: true if these are the last that ``hasBoundJobs`` tells of.
+  /// - Throws: ``StoreError/Code/unavailable`` also if others have the tables for themselves.
+  package func setPlaces(
+    _ places: [(job: ManagedObjectID, place: String?)], isLast: Bool
+  ) throws(StoreError) {
     let connection = try Connection(Connection.Settings(url, options: options))
     defer { connection.close() }
-    try connection.pipeline(
-      [Request("BEGIN"), JobRows.setPlaces(places), LedgerStatements.tellOfChange, Request("COMMIT")])
+    let end = isLast ? [LedgerTables.forgetBoundJobs] : []
+    do throws(StoreError) {
+      try connection.pipeline(
+        [Request("BEGIN"), JobRows.setPlaces(places), LedgerStatements.tellOfChange] + end + [Request("COMMIT")])
+    } catch {
+      if error.code != .busy { throw error }
+      throw StoreError(.unavailable, error.message, path: error.path, detail: error.detail)
+    }
   }
 
   /// Ends an upgrade host by host: the ledger takes the newest format that all living hosts work in.

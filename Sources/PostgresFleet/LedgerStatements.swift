@@ -242,23 +242,22 @@ enum LedgerStatements {
       ])
   }
 
-  /// Records starts that count for rates, and drops those that do not any more.
+  static let forgetStarts = Request("DELETE FROM _start WHERE until <= now()")
+
+  /// Records starts that count for rates.
   ///
   /// The time is the server's, and none before the lead's decision: a later lead counts them for no shorter than they do.
-  static func noteStarts(_ starts: [Resource.Name: (count: Int, period: Int64)]) -> [Request] {
+  static func noteStarts(_ starts: [Resource.Name: (count: Int, period: Int64)]) -> Request {
     let names = starts.keys.map(\.record)
-    return [
-      Request("DELETE FROM _start WHERE until <= now()"),
-      Request(
-        """
-        INSERT INTO _start (kind, name, count, until) SELECT kind, name, count, \
-        now() + period * interval '1 ms' FROM unnest($1, $2, $3, $4) AS s (kind, name, count, period)
-        """,
-        [
-          .texts(names.map(\.kind)), .texts(names.map(\.name)), .integers(starts.values.map(\.count)),
-          .integers(starts.values.map { Int($0.period) }),
-        ]),
-    ]
+    return Request(
+      """
+      INSERT INTO _start (kind, name, count, until) SELECT kind, name, count, \
+      now() + period * interval '1 ms' FROM unnest($1, $2, $3, $4) AS s (kind, name, count, period)
+      """,
+      [
+        .texts(names.map(\.kind)), .texts(names.map(\.name)), .integers(starts.values.map(\.count)),
+        .integers(starts.values.map { Int($0.period) }),
+      ])
   }
 
   /// The starts that still count for rates, and the milliseconds since then.

@@ -74,20 +74,31 @@ struct LedgerTables {
 
   /// Makes the tables, in the newest format of the release, unless they are there.
   ///
-  /// - Returns: true if it has made them.
   /// - Throws: ``StoreError/Code/notAStore`` if there is no store in the schema, ``StoreError/Code/incompatibleModel`` if
   ///   the tables are of a format in which the release does not work.
-  func make() throws(StoreError) -> Bool {
-    if try format.isPresent() { return false }
-    return try connection.transaction { () throws(StoreError) in
+  func make() throws(StoreError) {
+    if try format.isPresent() { return }
+    try connection.transaction { () throws(StoreError) in
       // Whoever comes second waits here, and finds them made.
       try connection.pipeline([Request("SELECT value FROM _metadata WHERE key = 'format' FOR UPDATE")])
-      if try format.isPresent() { return false }
+      if try format.isPresent() { return }
       for statement in Self.statements { try connection.control(statement) }
       try format.raise(from: Self.format, to: release.formats.upperBound)
       if let founder { try adoptJobs(by: founder) }
-      return true
     }
+  }
+
+  /// The key in `_metadata` of the spool to which the jobs of a store that was copied are bound, until it has placed them.
+  private static let boundKey = "bound"
+
+  static let forgetBoundJobs = Request("DELETE FROM _metadata WHERE key = '\(boundKey)'")
+
+  /// True if jobs that were adopted are still bound to the founder's spool.
+  func hasBoundJobs() throws(StoreError) -> Bool {
+    guard let founder else { return false }
+    let bound = Request(
+      "SELECT 1 FROM _metadata WHERE key = '\(Self.boundKey)' AND value = $1", [.text(founder.spool)])
+    return try connection.pipeline([bound])[0].rowCount == 1
   }
 
   /// Takes over what a host left that had the store for itself, before it was copied here.
@@ -118,7 +129,8 @@ struct LedgerTables {
           + "\(missing): \(names); put them back, or cancel their jobs by the daemon on its old store, and copy that anew",
         path: connection.place)
     }
-    try connection.pipeline([JobRows.adopt(founder.spool)] + JobRows.adoptRecords)
+    let note = Request("INSERT INTO _metadata (key, value) VALUES ('\(Self.boundKey)', $1)", [.text(founder.spool)])
+    try connection.pipeline([JobRows.adopt(founder.spool), note] + JobRows.adoptRecords)
   }
 }
 

@@ -191,7 +191,8 @@ struct LedgerTransaction {
     }
     statements += JobRows.record(round.changes)
     if !round.runs.isEmpty { statements.append(LedgerStatements.assign(round.runs)) }
-    if !round.starts.isEmpty { statements += LedgerStatements.noteStarts(round.starts) }
+    if round.forgetsStarts { statements.append(LedgerStatements.forgetStarts) }
+    if !round.starts.isEmpty { statements.append(LedgerStatements.noteStarts(round.starts)) }
     if !round.stops.isEmpty { statements += LedgerStatements.stop(round.stops) }
     if !round.answers.isEmpty { statements.append(LedgerStatements.answer(round.answers)) }
     // Behind the answers: a record stays while an order for it has none.

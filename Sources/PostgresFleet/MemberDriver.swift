@@ -55,9 +55,9 @@ package final class MemberDriver: Sendable {
   private let report: @Sendable (Report) -> Void
   private let state = Mutex(State())
 
-  /// The time for an answer to a request to join, which waits for a standby as others do: one that is given up would still
-  /// wait on the server, and there is nothing else to do.
-  private static let joinLimit = Duration.seconds(86_400)
+  /// The time for an answer to a request to join, which waits for a standby as others do. One that is given up still waits
+  /// on the server; so it is long, and ends at all in case that another server is the primary by then.
+  private static let joinLimit = Duration.seconds(3_600)
   /// The longest pause between two attempts to join, in milliseconds.
   private static let longestPause: Int64 = 5_000
 

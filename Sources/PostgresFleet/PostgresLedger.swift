@@ -100,7 +100,10 @@ package final class PostgresLedger: FleetLedger, Sendable {
   private static func broken(_ error: StoreError, during request: LedgerRequest) -> StoreError {
     switch request {
     case .beat, .readRuns, .outcome, .readNews: return error
-    default: return StoreError(.inputOutput, error.message, path: error.path, detail: error.detail)
+    default:
+      let words =
+        "the answer of the database was lost (\(error.detail ?? "")); whether it was written is found out next"
+      return StoreError(.inputOutput, words, path: error.path, detail: error.detail)
     }
   }
 

@@ -101,6 +101,20 @@ package final class DaemonProcess: Sendable {
     }
   }
 
+  /// Waits for what nobody signals, such as what a server tells only if it is asked.
+  package func poll(
+    seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line, until condition: () async throws -> Bool
+  ) async throws {
+    let limit = ContinuousClock.now + .seconds(seconds)
+    while try await !condition() {
+      if let end = try end { throw Ended(description: "bobbind \(end) meanwhile; its log:\n\(logText)") }
+      if ContinuousClock.now > limit {
+        throw Ended(description: "still waiting after \(seconds) s at \(fileID):\(line); bobbind's log:\n\(logText)")
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
   /// Waits until everything that was dropped is durable or refused.
   package func waitUntilSpoolIsEmpty(
     seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line

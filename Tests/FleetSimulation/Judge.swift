@@ -35,6 +35,8 @@ final class Judge {
   private var rateStarts: [String: [Int64]] = [:]
   /// The time at which runs last ended: the lead needs a moment to give others their places.
   private var lastEnd: Int64 = 0
+  /// What leads have said to be paused or resumed, hosts that are drained as well.
+  private var obeyed: [Resource.Name: Bool] = [:]
 
   func noteAccepted(_ jobs: [FleetJob]) { accepted += jobs }
 
@@ -56,7 +58,7 @@ final class Judge {
   func noteFailover(_ world: FleetWorld) -> [FleetJob] {
     term = world.ledger.lead.row(0, for: 0)?.term ?? 0
     alive = Set(world.ledger.hosts.all(for: 0).lazy.filter(\.row.isAlive).map(\.key))
-    if !world.program.isReplicated { (sent, rateStarts) = ([:], [:]) }
+    if !world.program.isReplicated { (sent, rateStarts, obeyed) = ([:], [:], [:]) }
     // What a standby knows nothing of, not even that it was there, somebody submits again once it is missed.
     removed = removed.filter { world.ledger.removed.row($0, for: 0) != nil }
     let spooled = Set(world.machines.flatMap(\.spool).map(\.id))
@@ -99,6 +101,8 @@ final class Judge {
     try judgeAnswers(round, world)
     let ledger = world.ledger
     for job in round.deleted where ledger.jobs.row(job.id, for: 0) == nil { removed.insert(job.id) }
+    let pauses = pauses(in: round, world)
+    defer { for (name, isPaused) in pauses { obeyed[name] = isPaused } }
     if round.runs.isEmpty { return }
     guard ledger.lead.row(0, for: 0)?.host == receipt.host else {
       throw fail(world, "host \(receipt.host) assigned jobs though it does not lead any more")
@@ -120,6 +124,7 @@ final class Judge {
       if let due = job.due, due > world.now + Self.clockError {
         throw fail(world, "job \(run.job.key) was assigned \(due - world.now) ms before its time")
       }
+      try judgeReadiness(of: job, at: run.host, besides: pauses, world)
       if run.attempt <= job.attempt { throw fail(world, "attempt \(run.attempt) of job \(run.job.key) came twice") }
       let mayWait = job.place == nil && job.specification.limit == nil
       if used[run.host, default: 0] > world.program.slots + (mayWait ? ends[run.host, default: 0] : 0) {
@@ -139,6 +144,49 @@ final class Judge {
         let recent = rateStarts[limit.key, default: []].filter { $0 > time - period && $0 <= time }
         if recent.count > rate.count { throw fail(world, "\(recent.count) jobs started within \(rate.period)") }
       }
+    }
+  }
+
+  /// The pauses that a round obeys.
+  private func pauses(in round: LeadRound, _ world: FleetWorld) -> [Resource.Name: Bool] {
+    var pauses: [Resource.Name: Bool] = [:]
+    for answer in round.answers {
+      let key = MemoryLedger.OrderKey(host: answer.host, ticket: answer.ticket)
+      if case .pause(let name, let isPaused)? = world.ledger.orders.row(key, for: 0)?.order { pauses[name] = isPaused }
+    }
+    return pauses
+  }
+
+  /// Judges that nothing keeps a job from running that the lead knows: a pause, other jobs, or who has its unique key.
+  private func judgeReadiness(
+    of job: FleetJob, at host: Int, besides fresh: [Resource.Name: Bool], _ world: FleetWorld
+  ) throws {
+    let ledger = world.ledger
+    var names: [Resource.Name] = [.queue(job.specification.queue)]
+    if let root = ledger.hosts.row(host, for: 0)?.host.root { names.append(.host(root)) }
+    // One that is paused again by an order which the lead has not read yet was resumed before.
+    for name in names where obeyed[name] == true && fresh[name] == nil && ledger.paused.row(name, for: 0) == true {
+      throw fail(world, "job \(job.name) was assigned though \(name) is paused")
+    }
+    // Jobs that were put back when others had run already because of their ends.
+    let putBack = world.program.rewrittenJobs.union(world.program.retriedJobs)
+    if let unique = job.specification.unique {
+      let rivals = ledger.jobs.all(for: 0).map(\.row).filter { other in
+        other.id != job.id && other.specification.unique == unique && !other.state.isFinal
+          && ledger.runs.row(other.id, for: 0) != nil
+      }
+      if let rival = rivals.first { throw fail(world, "\(job.name) and \(rival.name) run with one unique key") }
+    }
+    if job.isBegun { return }
+    for name in job.names where !putBack.contains(name) {
+      let needed = ledger.jobs.all(for: 0).map(\.row).first { $0.name == name }
+      if needed == nil, accepted.contains(where: { $0.name == name && removed.contains($0.id) }) { continue }
+      let mayFail = job.specification.afterAny.contains(name)
+      if let needed, mayFail ? needed.state.isFinal : needed.state == .completed { continue }
+      throw fail(
+        world,
+        "job \(job.name) was assigned though it waits for \(name), which is \(needed.map { "\($0.state)" } ?? "unknown")"
+      )
     }
   }
 

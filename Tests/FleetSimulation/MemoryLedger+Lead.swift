@@ -159,6 +159,11 @@ extension MemoryLedger {
       lastRun += 1
       runNumbers[run] = lastRun
     }
+    if round.forgetsStarts {
+      for (number, row) in starts.all(for: transaction.id) where row.until <= transaction.start {
+        try starts.write(number, nil, for: transaction.id)
+      }
+    }
     for (name, start) in round.starts {
       lastStart += 1
       let row = StartRow(

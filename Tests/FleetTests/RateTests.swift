@@ -26,6 +26,21 @@ struct RateTests {
     return nil
   }
 
+  @Test("are kept on record while they count, and looked at once in a minute, as an old snapshot keeps all of them")
+  func forgetting() throws {
+    let limit = JobLimit(key: "k", rate: JobLimit.Rate(1, per: .seconds(2)))
+    let desk = try LeadDesk((1...100).map { Self.job($0, limit) })
+    try desk.settle()
+    var counts: [Int] = []
+    for _ in 1...100 {
+      _ = try #require(try time(until: 1, desk))
+      try desk.end(try #require(desk.ledger.runs.all(for: 0).first?.key.key), .succeeded)
+      counts.append(desk.ledger.starts.all(for: 0).count)
+    }
+    // One counts, and those of a minute wait for its end.
+    #expect(counts.max() ?? 0 > 20 && counts.allSatisfy { $0 < 40 }, "\(counts)")
+  }
+
   @Test("count the starts that other leads have made, and no others: a new lead waits for no longer than the old one")
   func newLead() throws {
     let limit = JobLimit(key: "k", rate: JobLimit.Rate(2, per: .seconds(3_600)))

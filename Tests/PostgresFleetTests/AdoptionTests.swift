@@ -45,8 +45,9 @@ struct AdoptionTests {
   /// The files of the unfinished jobs, and another one.
   private let claimed: Set<String> = ["a.json", "b.json", "c.json", "e.json", "f.json", "z.json"]
 
-  private func join(_ spool: String, files: Set<String>) throws {
-    _ = try FleetDatabase(
+  @discardableResult
+  private func join(_ spool: String, files: Set<String>) throws -> FleetDatabase {
+    try FleetDatabase(
       database.url, job: try #require(model.entitiesByName["Job"]), coordinatorOrdinal: 1,
       release: LedgerRelease("1.0"), founder: FleetFounder(spool: spool) { files.sorted() })
   }
@@ -78,6 +79,24 @@ struct AdoptionTests {
     #expect(try database.output(starts) == "key|counts|1|t|t|0")
     try join("two:/spool", files: [])
     #expect(try jobs() == expected)
+  }
+
+  @Test("has to place the jobs that are bound to it, also at another start, until it has done so")
+  func placing() throws {
+    #expect(try join("one:/spool", files: claimed).hasBoundJobs)
+    #expect(try !join("two:/spool", files: []).hasBoundJobs)
+    let again = try join("one:/spool", files: claimed)
+    #expect(again.hasBoundJobs)
+    let keys = try database.output("SELECT _key FROM Job WHERE id IN ('a', 'b') ORDER BY id").split(separator: "\n")
+    let jobs = try keys.map { key in
+      ManagedObjectID(
+        key: try #require(Int64(key)), entity: try #require(model.entitiesByName["Job"]), coordinatorOrdinal: 1)
+    }
+    try again.setPlaces([(jobs[0], nil)], isLast: false)
+    #expect(try join("one:/spool", files: claimed).hasBoundJobs)
+    try again.setPlaces([(jobs[1], "disk")], isLast: true)
+    #expect(try !join("one:/spool", files: claimed).hasBoundJobs)
+    #expect(try database.output("SELECT id, place FROM Job WHERE id IN ('a', 'b') ORDER BY id") == "a|\nb|disk")
   }
 
   @Test("is refused where another host has the files of these jobs, and nothing is changed")

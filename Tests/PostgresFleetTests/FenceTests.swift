@@ -93,7 +93,7 @@ struct FenceTests {
     for statement in flush[..<statements] { try flushing.pipeline([statement]) }
     let session = try fixture.session("lead", of: 2)
     let answer = try during(takeover, on: lead) {
-      try fixture.awaitLock(of: session)
+      try fixture.database.awaitLock(of: session)
       for statement in flush[statements...] { try flushing.pipeline([statement]) }
       try flushing.control("COMMIT")
     }
@@ -130,7 +130,7 @@ struct FenceTests {
     for statement in LedgerStatements.replaceSlot(1, old: 0, new: 3) { try replacing.pipeline([statement]) }
     let session = try fixture.session("lead", of: 2)
     let answer = try during(takeover, on: lead) {
-      try fixture.awaitLock(of: session)
+      try fixture.database.awaitLock(of: session)
       try replacing.control("COMMIT")
     }
     #expect(try answer.get().lost == [run])
@@ -148,7 +148,7 @@ struct FenceTests {
     try beating.pipeline(LedgerStatements.beat(1, above: BeatFloors()))
     let session = try fixture.session("lead", of: 2)
     let answer = try during(takeover, on: lead) {
-      try fixture.awaitLock(of: session)
+      try fixture.database.awaitLock(of: session)
       try beating.control("COMMIT")
     }
     #expect(try answer.get().isRefused)
@@ -184,7 +184,7 @@ struct FenceTests {
     let asking = try fixture.ledger("asking", of: 1)
     let session = try fixture.session("asking", of: 1)
     let answer = try during(.outcome(of: receipt), on: asking) {
-      try fixture.awaitLock(of: session)
+      try fixture.database.awaitLock(of: session)
       try flushing.control("COMMIT")
     }
     #expect(try answer.get().isOutcomeWritten == true)

@@ -41,22 +41,27 @@ struct HotTableTests {
 
   /// A host that leads, and does all jobs itself.
   private final class Host {
-    private static let tables = ["_run", "_inbox", "_session", "_beat"]
+    private static let tables = ["_run", "_inbox", "_session", "_beat", "_outcome", "_start"]
     /// The transactions of one slot, fewer than in a fleet, so that many are replaced in a short time.
     private static let slotLife: Int64 = 100
     private static let batch: Int64 = 50
+    private static let spool = "b:/spool"
 
     private let fixture: FleetFixture
     private let ledger: PostgresLedger
+    private let flusher: Connection
     private let number: Int
     private var slots: [Int: (slot: Int, number: Int64)] = [:]
     private var news = NewsFloor(longestTransaction: 60_000)
+    private var outcomeNews = NewsFloor(longestTransaction: 60_000)
     private var floors = BeatFloors()
     private(set) var jobCount: Int64 = 0
+    private var roundCount = 0
 
     init() throws {
       fixture = try FleetFixture()
       ledger = try fixture.ledger()
+      flusher = try fixture.connection(named: "flusher")
       guard case .joined(let number, _) = try ledger.perform(.join(LedgerFixture.host("a"))) else {
         throw LedgerError.contradiction
       }
@@ -78,14 +83,20 @@ struct HotTableTests {
     /// Admits, assigns, reads and ends some jobs, and beats now and then.
     private func work() throws {
       let jobs = (jobCount + 1...jobCount + Self.batch).map { key in
-        FleetJob(
+        var job = FleetJob(
           id: ManagedObjectID(key: key, entity: fixture.job, coordinatorOrdinal: FleetFixture.ordinal),
           name: "job\(key)", specification: JobSpecification(type: "work"), created: 0)
+        (job.spool, job.file) = (Self.spool, "\(key).json")
+        return job
       }
       jobCount += Self.batch
       _ = try ledger.perform(.admit(jobs, try receipt(1)))
-      let round = LeadRound(
+      var round = LeadRound(
         floor: news.number, runs: jobs.map { Run(job: $0.id, host: number, attempt: 1) })
+      round.starts = [.queue("default"): (count: jobs.count, period: 100)]
+      roundCount += 1
+      // As often as a lead does it with some hundred rounds a second.
+      round.forgetsStarts = roundCount % 400 == 0
       let now = Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000)
       news.note(now)
       guard case .news(let told, let horizon) = try ledger.perform(.round(round, try receipt(2))) else { return }
@@ -96,7 +107,19 @@ struct HotTableTests {
       (floors.runs, floors.news) = (last, news.number)
       #expect(runs.count == jobs.count)
       _ = try ledger.perform(.flush(runs.map { EndedRun(run: $0, event: .succeeded) }, try receipt(0)))
+      try tell(Self.spool, of: jobs)
       if jobCount % (20 * Self.batch) == 0 { _ = try ledger.perform(.beat(host: number, above: floors)) }
+    }
+
+    /// Tells a spool of the ends of its jobs, as a flush does, and reads and forgets that, as its host does.
+    private func tell(_ spool: String, of jobs: [FleetJob]) throws {
+      try flusher.pipeline([LedgerStatements.tellSpools(of: jobs.map { (spool, $0.id) })])
+      let (outcomes, horizon) = try ledger.outcomes(of: spool, above: outcomeNews.number, besides: [])
+      #expect(Set(outcomes.flatMap(\.jobs)) == Set(jobs.map(\.id)))
+      try ledger.forget(outcomes)
+      let now = Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000)
+      outcomeNews.note(now)
+      outcomeNews.note(outcomes.lazy.map(\.number), horizon, at: now)
     }
 
     /// Works for a time; returns the blocks of the tables that were looked at for each job.

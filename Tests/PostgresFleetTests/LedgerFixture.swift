@@ -79,15 +79,6 @@ final class FleetFixture {
     let uuid = try #require(try run("SELECT value FROM _metadata WHERE key = 'uuid'"))
     return "bobbin-\(uuid.lowercased().prefix(8))/\(host)/\(name)"
   }
-
-  /// Waits until a session waits for what another one holds.
-  func awaitLock(of session: String) throws {
-    let deadline = ContinuousClock.now + .seconds(20)
-    let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = '\(session)'"
-    while try run(sql) == "0" {
-      if ContinuousClock.now > deadline { throw NotInTime(what: "\(session) does not wait for a lock") }
-    }
-  }
 }
 
 struct NotInTime: Error { let what: String }

@@ -197,7 +197,7 @@ struct LedgerFormatTests {
     let end = begin {
       try LedgerFormat(connection: connection, release: Self.new).finishUpgrade(isTrial: false, waitingFor: 20_000)
     }
-    try fixture.awaitLock(of: "upgrade")
+    try fixture.database.awaitLock(of: "upgrade")
     return end
   }
 
@@ -212,7 +212,7 @@ struct LedgerFormatTests {
   private func beginJoin() throws -> () throws -> LedgerReply {
     let host = FleetHost(root: "ash:/spool", slots: 2, types: [], places: [])
     let joined = begin { [fleet = fixture.fleet] in try fleet.ledger("join").perform(.join(host)) }
-    try fixture.awaitLock(of: "\(fixture.fleet.fleet)//join")
+    try fixture.database.awaitLock(of: "\(fixture.fleet.fleet)//join")
     return joined
   }
 

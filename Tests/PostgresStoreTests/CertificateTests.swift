@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import ObjectModel
 import PostgresTesting
 import StoreInterface
@@ -16,39 +15,27 @@ struct CertificateTests {
 
   @Test("A certificate that holds, one that has expired, one of another host, and one by a stranger")
   func certificates() async throws {
-    let directory = try TemporaryDirectory()
-    try PostgresCluster.unprivileged(directory.path)
-    let authority = try await CertificateAuthority("authority", in: directory)
-    let (certificate, key) = (directory.path("server.crt"), directory.path("server.key"))
-    try await authority.sign(certificate, key, names: "DNS:localhost")
-    let port = try freePort()
-    let server = try PostgresCluster(settings: [
-      "listen_addresses": "127.0.0.1", "port": "\(port)", "ssl": "on", "ssl_cert_file": certificate,
-      "ssl_key_file": key,
-    ])
-    let local = server.url(of: "postgres") + "?port=\(port)"
-    let url =
-      "postgresql://postgres@localhost:\(port)/postgres?hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert=\(authority.certificate)"
+    let server = try await CertifiedServer()
     /// The error of opening once the server has reloaded its settings, which it does at its leisure.
     func failure(_ words: String) throws -> StoreError? {
-      try TestDatabase.run("SELECT pg_reload_conf()", local)
+      try server.reload()
       let end = ContinuousClock.now.advanced(by: .seconds(30))
       var last: StoreError?
       while ContinuousClock.now < end, last?.message.contains(words) != true {
-        do throws(StoreError) { try open(url) } catch { last = error }
+        do throws(StoreError) { try open(server.url) } catch { last = error }
       }
       return last
     }
 
-    try open(url)
-    try await authority.sign(certificate, key, names: "DNS:localhost", days: -1)
+    try open(server.url)
+    try await server.sign(days: -1)
     var error = try failure("check sslrootcert, the host's name and the certificate's dates")
     #expect(error?.code == .cannotOpen, "expired: \(error?.debugDescription ?? "")")
-    try await authority.sign(certificate, key, names: "DNS:elsewhere.example")
+    try await server.sign(names: "DNS:elsewhere.example")
     error = try failure("elsewhere.example")
     #expect(error?.code == .cannotOpen, "of another host: \(error?.debugDescription ?? "")")
     #expect(error?.message.contains("elsewhere.example") == true)
-    try await CertificateAuthority("stranger", in: directory).sign(certificate, key, names: "DNS:localhost")
+    try await server.sign(by: CertificateAuthority("stranger", in: server.folder))
     error = try failure("verify failed")
     #expect(error?.code == .cannotOpen, "by a stranger: \(error?.debugDescription ?? "")")
     #expect(error?.message.contains("verify failed") == true)
@@ -71,22 +58,5 @@ struct CertificateTests {
 
   private func open(_ url: String) throws(StoreError) {
     try PostgresStore(url, model: model, coordinatorOrdinal: 1).close()
-  }
-
-  /// A port of the loopback interface that nobody listens on.
-  private func freePort() throws -> UInt16 {
-    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { Glibc.close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket, $0, size) == 0 && getsockname(socket, $0, &size) == 0
-      }
-    }
-    try #require(isBound)
-    return UInt16(bigEndian: address.sin_port)
   }
 }

@@ -75,6 +75,21 @@ struct SharedModelTests {
     #expect(try birch.values(ada) == ["name": .string("Ada"), "nick": .null])
   }
 
+  @Test("Keys that a host reserves while another one changes a table are not given out again")
+  func keys() async throws {
+    let database = try PostgresCluster.makeDatabase()
+    let (early, late) = (try Self.model([Self.name]), try Self.model([Self.name, Self.nick]))
+    _ = try Host(database, early, others: []).insert(["name": .string("Ada")])
+    let reader = try database.hold(#"LOCK TABLE bobbin."Person" IN ACCESS SHARE MODE"#)
+    let change = FirstOutcome<Void>()
+    Thread.detachNewThread { change.set(Result { _ = try Host(database, late, others: nil, lockTimeout: 60) }) }
+    try database.awaitLock(of: "%")
+    try database.run("UPDATE bobbin._keys SET next = 1000000")
+    reader.release()
+    try await change.value()
+    #expect(try database.run("SELECT next FROM bobbin._keys") == "1000000")
+  }
+
   @Test("A host that lacks a model file and attributes takes nothing from the others, also while it is alone")
   func lacking() throws {
     let database = try PostgresCluster.makeDatabase()
@@ -193,7 +208,8 @@ private final class Host {
   private let model: ManagedObjectModel
   private let store: PostgresStore
 
-  init(_ database: TestDatabase, _ model: ManagedObjectModel, others: [String], lockTimeout: Int? = nil) throws {
+  /// - Parameter others: the hosts that have the store open as well; nil if it is not shared.
+  init(_ database: TestDatabase, _ model: ManagedObjectModel, others: [String]?, lockTimeout: Int? = nil) throws {
     self.model = model
     var options = Self.options(others)
     if let lockTimeout { options.lockTimeout = lockTimeout }
@@ -201,9 +217,9 @@ private final class Host {
       database.url, model: model, coordinatorOrdinal: PostgresFixture.ordinal, options: options)
   }
 
-  private static func options(_ others: [String]) -> PostgresStoreOptions {
+  private static func options(_ others: [String]?) -> PostgresStoreOptions {
     var options = PostgresStoreOptions()
-    options.sharing = SchemaSharing { others }
+    options.sharing = others.map { others in SchemaSharing { others } }
     return options
   }
 

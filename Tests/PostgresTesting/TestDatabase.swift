@@ -101,6 +101,17 @@ package final class TestDatabase: Sendable {
     }
   }
 
+  /// Waits until a session waits for what another one holds.
+  ///
+  /// - Parameter session: the name of the session, or a pattern of LIKE.
+  package func awaitLock(of session: String) throws {
+    let end = ContinuousClock.now + .seconds(20)
+    let waiting = "datname = current_database() AND wait_event_type = 'Lock' AND application_name LIKE '\(session)'"
+    while try run("SELECT count(*) FROM pg_stat_activity WHERE \(waiting)") == "0" {
+      if ContinuousClock.now > end { throw Failure(description: "\(session) does not wait for a lock") }
+    }
+  }
+
   /// Runs a statement in a transaction that stays open until it is released, and holds the locks that the statement took.
   package func hold(_ sql: String) throws -> HeldTransaction {
     let connection = try Self.connect(url)

@@ -30,6 +30,11 @@ extension SystemTests {
         sql: "CREATE SCHEMA bobbin; CREATE TABLE bobbin.orders (k bigint)",
         code: 78, message: "bobbin"),
       Case(
+        testDescription: "a store of a newer format",
+        sql: "CREATE SCHEMA bobbin; CREATE TABLE bobbin._metadata (key text PRIMARY KEY, value text NOT NULL); "
+          + "INSERT INTO bobbin._metadata VALUES ('format', '99')",
+        code: 78, message: "99"),
+      Case(
         testDescription: "a role without rights", sql: "CREATE ROLE rightless LOGIN", role: "rightless", code: 78,
         message: "the role rightless lacks a right"),
     ]
@@ -44,6 +49,32 @@ extension SystemTests {
       let start = try await Tool.run("bobbind", ["--root", root.directory.path])
       #expect(start.code == one.code && start.errors.contains(one.message), "\(start.code): \(start.errors)")
       #expect(try root.newFiles == ["job.json"])
+    }
+
+    @Test(
+      "A running host waits for a server whose certificate has expired, says so and loses nothing; none starts on it")
+    func expiredCertificate() async throws {
+      let server = try await CertifiedServer()
+      let root = try DaemonRoot("[Store]\nUrl=\(server.url)\n\(DaemonRoot.quickFlushes)")
+      let daemon = try await DaemonProcess.ready(root)
+      try await server.sign(days: -1)
+      let reason = "the server's certificate is not accepted"
+      // It reads the certificate at its leisure, and a host that was quicker has to come again.
+      try await daemon.poll {
+        try server.reload()
+        try server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE client_addr IS NOT NULL")
+        return try await daemon.get("/v1/status")["databaseAwayReason"]?.string?.contains(reason) == true
+      }
+      try root.drop(#"{"type": "noop", "id": "meanwhile"}"#, as: "job.json")
+      let other = try DaemonRoot("[Store]\nUrl=\(server.url)\n")
+      let start = try await Tool.run("bobbind", ["--root", other.directory.path])
+      #expect(start.code == 78 && start.errors.contains(reason), "\(start.code): \(start.errors)")
+      try await server.sign()
+      try server.reload()
+      try await daemon.waitUntilSpoolIsEmpty(seconds: 120)
+      let job = try await daemon.get("/v1/jobs/meanwhile")
+      #expect(job["state"]?.string == "completed" && job["attempt"]?.integer == 1, "\(job.serialized())")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
     }
 
     @Test("A server that takes no changes for now is waited for")

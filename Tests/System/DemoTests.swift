@@ -39,6 +39,9 @@ extension SystemTests {
       #expect(demo.code == 0, "\(demo.output)\n\(demo.errors)")
       let outcomes = "24 of 24 pictures, 32530 of 32530 rows imported, 0 jobs not completed"
       #expect(demo.output.contains(outcomes), "\(demo.output)")
+      #expect(demo.output.contains(/cedar had [1-9][0-9]* running/), "\(demo.output)")
+      let doers = ["ash", "birch"].filter { name in demo.output.contains("| \(name) ") }
+      #expect(doers.count == 2, "what they did is told: \(demo.output)")
     }
   }
 }

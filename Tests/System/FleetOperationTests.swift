@@ -387,6 +387,8 @@ extension SystemTests {
     @Test("A host whose models change a table that somebody reads waits for that, while the others go on")
     func heldTable() async throws {
       let one = try await DaemonProcess.ready(first)
+      // What stays as it is may be in use.
+      let jobs = try database.hold(#"LOCK TABLE bobbin."Job" IN ACCESS SHARE MODE"#)
       let reader = try database.hold(#"LOCK TABLE bobbin."Reading" IN ACCESS SHARE MODE"#)
       let entity = TestModel.text.replacing(
         #"<attribute name="note""#,
@@ -409,6 +411,7 @@ extension SystemTests {
       try await other.waitForLog("the new models are not taken, and the old settings stay in force: ")
       try await run(["after"], at: other)
       again.release()
+      jobs.release()
       for daemon in [one, other] { _ = try await daemon.stop() }
     }
 

@@ -73,9 +73,9 @@ extension SystemTests {
       #expect(status.output.contains("database-away") && status.output.contains("away since"), "\(status.output)")
       // What the address names as well.
       let reason = "only a standby answers"
-      try await Self.wait(until: {
+      try await daemon.poll {
         try await daemon.get("/v1/status")["databaseAwayReason"]?.string?.contains(reason) == true
-      })
+      }
       #expect(Self.code(try await daemon.request("GET", "/healthz")) == "503 failing")
 
       try servers.start(0)
@@ -142,14 +142,56 @@ extension SystemTests {
       try servers.kill(1)
       try drop("early")
       let stopped = try DaemonProcess(root)
-      try await Self.wait(until: {
+      try await stopped.poll {
         try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", url) != "0"
-      })
+      }
       #expect(try await stopped.stop() == .exited(code: 0), "\(stopped.logText)")
       let next = try DaemonProcess(root)
       try await next.waitForLog("or commits wait for a standby that is away")
       try servers.start(1)
       try await finish(next)
+    }
+
+    @Test("goes on once the name of a standby that is gone is taken from the server's setting")
+    func givenUpStandby() async throws {
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.submit(#"{"type": "noop"}"#)
+      try servers.kill(1)
+      async let reply = daemon.request(
+        "POST", "/v1/jobs", query: ["wait": "60"], body: #"{"type": "noop", "id": "asked"}"#)
+      try await daemon.poll {
+        try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", url) != "0"
+      }
+      // As Fleet.md says: neither waits for the standby.
+      try TestDatabase.run("ALTER SYSTEM SET synchronous_standby_names = ''", url)
+      try TestDatabase.run("SELECT pg_reload_conf()", url)
+      #expect(try await reply.status == 200)
+      try await daemon.poll {
+        let next = try await daemon.request("POST", "/v1/jobs", query: ["wait": "60"], body: #"{"type": "noop"}"#)
+        return next.status == 200 && next.body["durability"]?.string == "local"
+      }
+      #expect(try count("id = 'asked' AND state = 'completed' AND attempt = 1") == "1")
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    @Test("is not taken over for an outage that all share, however long it is beside the time for a takeover")
+    func sharedOutage() async throws {
+      let other = try DaemonRoot(host: "other", at: url)
+      let daemons = [try await DaemonProcess.ready(root), try await DaemonProcess.ready(other)]
+      let hosts = "SELECT string_agg(number || state, ' ' ORDER BY number) FROM bobbin._host"
+      let before = try TestDatabase.run(hosts, url)
+      try servers.kill(0)
+      for daemon in daemons { try await daemon.waitForLog("the fleet's database does not answer (") }
+      for (root, name) in [(root, "a"), (other, "b")] {
+        try root.drop(#"{"type": "noop", "id": "\#(name)"}"#, as: FileName("\(name).json"))
+      }
+      // The outage is the fault: longer than the 3.5 s of silence after which a host is taken over.
+      try await Task.sleep(for: .seconds(6))
+      try servers.start(0)
+      for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty(seconds: 120) }
+      #expect(try count("state = 'completed' AND attempt = 1") == "2")
+      #expect(try TestDatabase.run(hosts, url) == before)
+      for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
     }
 
     @Test("says why also where no job waits for an answer")
@@ -158,7 +200,7 @@ extension SystemTests {
       try lockOut()
       let reason = "the server does not let the role locked in"
       try await daemon.waitForLog("the fleet's database does not answer (")
-      try await Self.wait(until: { try await daemon.tool("status").output.contains(reason) })
+      try await daemon.poll { try await daemon.tool("status").output.contains(reason) }
       try TestDatabase.run("ALTER ROLE locked LOGIN", url)
       try await daemon.waitForLog("the database of the fleet is back")
       #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
@@ -189,10 +231,10 @@ extension SystemTests {
       // Commits wait for it, and beats do not.
       try servers.kill(1)
       async let reply = daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "asked"}"#)
-      try await Self.wait(until: {
+      try await daemon.poll {
         let waiting = "wait_event = 'SyncRep' AND application_name LIKE '%intake%'"
         return try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE \(waiting)", url) != "0"
-      })
+      }
       try servers.kill(0)
       let refused = try await reply
       #expect(Self.code(refused) == "503 admission-interrupted", "\(refused.body.serialized())")
@@ -234,13 +276,5 @@ extension SystemTests {
       try root.drop(#"{"type": "noop", "id": "\#(id)"}"#, as: FileName("\(id).json"))
     }
 
-    /// Waits for what nobody signals.
-    private static func wait(until condition: () async throws -> Bool) async throws {
-      let end = ContinuousClock.now + .seconds(60)
-      while try await !condition() {
-        try #require(ContinuousClock.now < end)
-        try await Task.sleep(for: .milliseconds(20))
-      }
-    }
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Keeps the first of several outcomes and hands it to one waiter, before or after it is there.
-final class FirstOutcome<Value: Sendable>: Sendable {
+package final class FirstOutcome<Value: Sendable>: Sendable {
   private enum State {
     case open
     case awaited(CheckedContinuation<Value, any Error>)
@@ -11,7 +11,9 @@ final class FirstOutcome<Value: Sendable>: Sendable {
 
   private let state = Mutex(State.open)
 
-  func set(_ result: Result<Value, any Error>) {
+  package init() {}
+
+  package func set(_ result: Result<Value, any Error>) {
     let waiter = state.withLock { state -> CheckedContinuation<Value, any Error>? in
       switch state {
       case .open:
@@ -27,7 +29,7 @@ final class FirstOutcome<Value: Sendable>: Sendable {
     waiter?.resume(with: result)
   }
 
-  func value() async throws -> Value {
+  package func value() async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       let result = state.withLock { state -> Result<Value, any Error>? in
         switch state {

@@ -5,7 +5,7 @@ import Synchronization
 /// The reasons why requests to the fleet's database had no answer, for those who are told that it is away, and for the log.
 final class DatabaseTroubles: Sendable {
   private struct State {
-    var last: StoreError?
+    var last: (error: StoreError, time: Int64)?
     /// The refusal that the log was told of last, and when, in milliseconds of the steady clock.
     var told: (message: String, time: Int64)?
     /// The text about a host that has not joined that was told last.
@@ -21,15 +21,15 @@ final class DatabaseTroubles: Sendable {
   init(log: DaemonLog) { self.log = log }
 
   /// The last reason in words; nil if the database has come back since.
-  var reason: String? { state.withLock { $0.last?.message } }
+  var reason: String? { state.withLock { $0.last?.error.message } }
 
   /// Notes that a request had no answer, or was refused; whoever has asked asks again.
   func note(_ error: StoreError) {
     if [.unreadableOrder, .setBack].contains(error.code) { return log.error("\(error.message)") }
     log.debug("a request to the fleet's database has no answer: \(error)")
     let isNews = state.withLock { state in
-      state.last = error
       let now = Moment.now().steady
+      state.last = (error, now)
       // One that is away is told of when a beat has no answer.
       guard Self.isRefusal(error) else { return false }
       if let told = state.told, told.message == error.message, now < told.time + Self.pause { return false }
@@ -46,8 +46,11 @@ final class DatabaseTroubles: Sendable {
   ///
   /// - Parameter patience: the time for which the service manager is to wait.
   func tellOfJoin(patience: Duration) {
+    let oldest = Moment.now().steady - Int64(patience / .milliseconds(1))
+    // An attempt that takes longer has no error, and those before it had others.
+    let recent = state.withLock { state in state.last.flatMap { $0.time > oldest ? $0.error.message : nil } }
     let reason =
-      reason.map { "the last attempt: \($0)" }
+      recent.map { "the last attempt: \($0)" }
       ?? "it has not answered, as while a standby is away that commits wait for"
     let text = "the fleet's database does not let this host join yet: \(reason)"
     log.tellManager(.status(text), .extendTimeout(patience))

@@ -346,12 +346,12 @@ final class Membership: Sendable {
     return try await removal.wait { driver.handle(.remove(jobs)) }
   }
 
-  /// True if this host has made the fleet of a store, whose jobs were bound to it with that.
-  var isFounder: Bool { database.isNew }
+  /// True if jobs of a store that was copied are bound to this spool, and are to be given their places.
+  var hasBoundJobs: Bool { database.hasBoundJobs }
 
   /// Gives jobs that were bound to this spool other places; nil for any host.
-  func setPlaces(_ places: [(job: ManagedObjectID, place: String?)]) throws(StoreError) {
-    try database.setPlaces(places)
+  func setPlaces(_ places: [(job: ManagedObjectID, place: String?)], isLast: Bool) throws(StoreError) {
+    try database.setPlaces(places, isLast: isLast)
   }
 
   /// Ends an upgrade host by host.

@@ -274,12 +274,13 @@ final class FleetAdmission: Sendable {
     round.placeholders.append(NewJob(elsewhere: id, file: nil, type: job.type, queue: job.queue, name: job.id ?? ""))
   }
 
-  /// Gives the jobs of a store that was copied, which were bound to this spool, the places that they ask for themselves.
+  /// Gives the jobs of a store that was copied, which were bound to this spool, the places that they ask for themselves. What
+  /// is cut short is done whole at the next start.
   func placeAdoptedJobs() throws {
     let ids = try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
       try context.fetchIDs(FetchRequest<Job>(states: JobState.unfinished))
     }
-    for start in stride(from: 0, to: ids.count, by: Self.keyCount) {
+    for start in stride(from: 0, to: max(ids.count, 1), by: Self.keyCount) {
       let chunk = ids[start..<min(start + Self.keyCount, ids.count)]
       let places = try ManagedObjectContext(parent: main, name: "admission").performAndWait { [self] context in
         try context.fetch(FetchRequest<Job>(objectIDs: chunk)).compactMap { job -> (ManagedObjectID, String?)? in
@@ -290,7 +291,7 @@ final class FleetAdmission: Sendable {
           return (job.objectID, localFiles.place(of: specification))
         }
       }
-      try membership.setPlaces(places)
+      try membership.setPlaces(places, isLast: chunk.endIndex == ids.endIndex)
     }
   }
 

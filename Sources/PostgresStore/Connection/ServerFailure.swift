@@ -149,8 +149,10 @@ enum ServerFailure {
 
   /// The error of a connection that broke before a commit was sent.
   static func lost(_ reason: String, place: String) -> StoreError {
-    StoreError(
-      .unavailable, "the connection to the database broke: nothing was written; try again", path: place, detail: reason)
+    let words = reason.split(separator: "\n").first ?? "no reason is known"
+    return StoreError(
+      .unavailable, "the connection to the database broke (\(words)): nothing was written; try again", path: place,
+      detail: String(words))
   }
 
   private static func text(_ pointer: UnsafePointer<CChar>?) -> String? { pointer.map { String(cString: $0) } }

@@ -45,7 +45,7 @@ struct SchemaUpdater {
       let stored = try StoredModel(connection)
       let updater = try goal(stored)
       if stored.fits(updater.schema.model) {
-        try updater.add(to: stored.model(place: connection.place))
+        try updater.add()
       } else {
         try updater.migrate(stored)
       }
@@ -75,13 +75,13 @@ struct SchemaUpdater {
   /// The updater that also leaves what others need that have the store open with other versions of the model.
   private func goal(_ stored: StoredModel) throws(StoreError) -> SchemaUpdater {
     guard let sharing = options.sharing, let former = try stored.model(place: connection.place) else { return self }
-    let filled = try filledColumns()
+    let filled = try columnDefaults()
     let formerSchema = Schema(former, dialect: schema.dialect)
     let union: ModelUnion
     do throws(ModelError) {
       union = try ModelUnion(of: former, and: schema.model) { entity, property in
         let table = formerSchema.table(of: entity)
-        return filled.contains("\(table.name).\(table.columnName(of: property))")
+        return filled["\(table.name).\(table.columnName(of: property))"] != nil
       }
     } catch { throw incompatible("\(error)") }
     if !union.changesInPlace.isEmpty {
@@ -97,11 +97,12 @@ struct SchemaUpdater {
     return updater
   }
 
-  /// The columns that have a default, as "TABLE.COLUMN".
-  private func filledColumns() throws(StoreError) -> Set<String> {
-    try names(
-      "SELECT table_name || '.' || column_name FROM information_schema.columns "
+  /// The defaults of columns in the server's words, by "TABLE.COLUMN".
+  private func columnDefaults() throws(StoreError) -> [String: String] {
+    let found = try connection.query(
+      "SELECT table_name || '.' || column_name, column_default FROM information_schema.columns "
         + "WHERE table_schema = current_schema() AND column_default IS NOT NULL")
+    return Dictionary(uniqueKeysWithValues: (0..<found.rowCount).map { (found.text($0, 0), found.text($0, 1)) })
   }
 
   /// The milliseconds that a change of a shared table waits for those who use it: others wait behind it.
@@ -147,10 +148,8 @@ struct SchemaUpdater {
     StoreError(.incompatibleModel, "the store was made with another model: \(text)", path: connection.place)
   }
 
-  /// - Parameters:
-  ///   - former: the model that the tables are of now; nil if they are new, or were brought to another.
-  ///   - hadViews: whether there were views before the tables were changed.
-  private func add(to former: ManagedObjectModel? = nil, hadViews: Bool = false) throws(StoreError) {
+  /// - Parameter hadViews: whether there were views before the tables were changed.
+  private func add(hadViews: Bool = false) throws(StoreError) {
     let present = try names("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
     for table in schema.tables {
       if !present.contains(table.name) {
@@ -175,7 +174,7 @@ struct SchemaUpdater {
       try connection.control(
         "COMMENT ON INDEX \(SchemaName.quoted(index.name)) IS \(SchemaName.literal(index.sql))")
     }
-    if options.sharing != nil { try setDefaults(former) }
+    if options.sharing != nil { try setDefaults() }
     let views = try viewChanges(hadViews: hadViews)
     for name in views.stale { try connection.control("DROP VIEW \(SchemaName.quoted(name))") }
     for view in views.missing {
@@ -195,25 +194,41 @@ struct SchemaUpdater {
   }
 
   /// Has the database fill in what others leave out that know an earlier version of the model.
-  private func setDefaults(_ former: ManagedObjectModel?) throws(StoreError) {
-    let filled = try filledColumns()
+  ///
+  /// A table is locked for it, so that those stay as they are whose defaults are the same.
+  private func setDefaults() throws(StoreError) {
+    var wanted: [ColumnDefault] = []
     for table in schema.tables {
       for entity in table.members {
         for property in entity.properties where property.isPersistent && property.declaringEntity == entity.name {
           guard let attribute = property.attribute, attribute.derivation == nil,
             let value = attribute.defaultValue.converted(to: attribute.type), !value.isNull
           else { continue }
-          // A table is locked for it, so that those stay as they are which have it.
-          let known = former?.entitiesByName[entity.name]?.property(named: property.name)?.attribute
-          let isFilled = filled.contains("\(table.name).\(table.columnName(of: property))")
-          if isFilled, known?.defaultValue.converted(to: attribute.type) == value { continue }
-          try connection.control(
-            "ALTER TABLE \(SchemaName.quoted(table.name)) ALTER COLUMN "
-              + "\(SchemaName.quoted(table.columnName(of: property))) SET DEFAULT "
-              + SQLBinding(value, as: attribute.type).literal)
+          wanted.append(
+            ColumnDefault(
+              table.name, table.columnName(of: property), value: SQLBinding(value, as: attribute.type).literal))
         }
       }
     }
+    let kept = try unchanged(wanted)
+    for one in wanted where !kept.contains(one.name) { try connection.control(one.sql) }
+  }
+
+  /// The names of those that the columns have; the server words values in its own way, and compares them itself.
+  private func unchanged(_ wanted: [ColumnDefault]) throws(StoreError) -> Set<String> {
+    let present = try columnDefaults()
+    let comparable = wanted.compactMap { one in
+      // What calls a function, such as the next number of a sequence, is not tried, and is not ours.
+      present[one.name].flatMap {
+        $0.replacing(/'(?:[^']|'')*'/, with: "").contains("(") ? nil : (one.name, $0, one.literal)
+      }
+    }
+    if comparable.isEmpty { return [] }
+    let rows = comparable.map { name, present, literal in
+      "(\(SchemaName.literal(name)), (\(present))::text = (\(literal))::text)"
+    }
+    return try names(
+      "SELECT name FROM (VALUES \(rows.joined(separator: ", "))) AS d (name, is_same) WHERE is_same")
   }
 
   func setMetadata(_ key: String, _ value: String) throws(StoreError) {
@@ -272,6 +287,21 @@ struct SchemaUpdater {
       let mayBeOthers = isShared && wanted[name] == nil && !name.hasPrefix("_unique_")
       return wanted[name] != sql && !mayBeOthers
     }.map(\.key)
+  }
+}
+
+/// A value that the database gives to a column if nobody else does.
+private struct ColumnDefault {
+  /// As "TABLE.COLUMN".
+  let name: String
+  let literal: String
+  let sql: String
+
+  init(_ table: String, _ column: String, value literal: String) {
+    name = "\(table).\(column)"
+    self.literal = literal
+    sql =
+      "ALTER TABLE \(SchemaName.quoted(table)) ALTER COLUMN \(SchemaName.quoted(column)) SET DEFAULT \(literal)"
   }
 }
 

@@ -141,11 +141,12 @@ struct Migrator {
     }
   }
 
+  /// Has new keys begin behind those in use. Others who have the store open may have reserved more meanwhile.
   private func writeKeys() throws(StoreError) {
     for table in plan.tables where !table.contributions.isEmpty {
       try database.run(
         "INSERT INTO _keys (root, next) VALUES (\(SchemaName.literal(table.table.root.name)), \(table.nextKey)) "
-          + "ON CONFLICT (root) DO UPDATE SET next = excluded.next")
+          + "ON CONFLICT (root) DO UPDATE SET next = excluded.next WHERE _keys.next < excluded.next")
     }
   }
 
