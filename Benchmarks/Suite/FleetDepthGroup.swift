@@ -8,6 +8,8 @@ struct FleetDepthGroup: BenchGroup {
 
   private static let hosts = 4
   private static let rounds = 3
+  /// None of the jobs that are over is removed, which would be work of its own.
+  private static let settings = "[Retention]\nCompletedCount=1000000000\n"
   private let options: Options
   private let workplace: Workplace
   private var many: Int { options.isQuick ? 100_000 : 1_000_000 }
@@ -28,7 +30,7 @@ struct FleetDepthGroup: BenchGroup {
       let (rates, load) = try await deepRates(server, deep, pair)
       full += rates
       loads.append(load)
-      let fleet = try FleetRun(workplace, server, hosts: Self.hosts)
+      let fleet = try FleetRun(workplace, server, hosts: Self.hosts, settings: Self.settings)
       empty += try await self.rates(fleet)
       try fleet.check(completed: Self.rounds * count)
       try await fleet.stop()
@@ -46,7 +48,7 @@ struct FleetDepthGroup: BenchGroup {
 
   /// A database with jobs that are over, and as many that wait in a queue that is paused.
   private func filledDatabase(_ server: PostgresCluster) async throws -> TestDatabase {
-    let fleet = try FleetRun(workplace, server, hosts: 1)
+    let fleet = try FleetRun(workplace, server, hosts: 1, settings: Self.settings)
     try fleet.daemons[0].send("POST", "/v1/pause", "{\"queue\":\"waiting\"}")
     try await fleet.stop()
     for (state, queue, first) in [("completed", "default", 1), ("available", "waiting", many + 1)] {
@@ -73,7 +75,7 @@ struct FleetDepthGroup: BenchGroup {
     rates: [Double], load: Double
   ) {
     let start = ContinuousClock.now
-    let fleet = try FleetRun(workplace, server, hosts: Self.hosts, database: database)
+    let fleet = try FleetRun(workplace, server, hosts: Self.hosts, database: database, settings: Self.settings)
     _ = try await onThread { try fleet.daemons[0].send("POST", "/v1/jobs", wait: true, "{\"type\":\"noop\"}") }
     let load = start.duration(to: .now) / .seconds(1)
     // The lead works while it reads all jobs, which takes some seconds once; it answers questions when it has them.
@@ -91,7 +93,7 @@ struct FleetDepthGroup: BenchGroup {
   }
 
   private func besideSnapshot(_ server: PostgresCluster) async throws -> [Figure] {
-    let fleet = try FleetRun(workplace, server, hosts: Self.hosts)
+    let fleet = try FleetRun(workplace, server, hosts: Self.hosts, settings: Self.settings)
     var (beside, sizes): ([Double], [Double]) = ([], [])
     let before = try await rates(fleet)
     let holder = try fleet.database.hold(
