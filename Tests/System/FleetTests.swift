@@ -37,6 +37,23 @@ extension SystemTests {
         """)
     }
 
+    @Test("No transaction that writes notifies anybody: all who commit would wait for one another")
+    func notifications() async throws {
+      let server = try PostgresCluster(settings: ["log_statement": "all", "log_line_prefix": "%x:"])
+      let database = try server.newDatabase()
+      let roots = [try DaemonRoot(host: "a", at: database.url), try DaemonRoot(host: "b", at: database.url)]
+      var daemons: [DaemonProcess] = []
+      for root in roots { daemons.append(try await DaemonProcess.ready(root)) }
+      for number in 0..<40 { try roots[number % 2].drop(#"{"type": "noop"}"#, as: FileName("job-\(number).json")) }
+      for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
+      for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
+      let log = try String(contentsOfFile: server.folder + "/data/server.log", encoding: .utf8)
+      let notices = log.split(separator: "\n").filter { $0.contains("pg_notify") || $0.contains("NOTIFY ") }
+      #expect(notices.count > 10, "\(log.suffix(2_000))")
+      // A line begins with the number of its transaction, 0 if that has written nothing.
+      #expect(notices.filter { !$0.hasPrefix("0:") } == [])
+    }
+
     @Test("Jobs dropped into any spool run once, on whichever host is free, and every file leaves its spool")
     func everywhere() async throws {
       let roots = [try root("a"), try root("b"), try root("c")]

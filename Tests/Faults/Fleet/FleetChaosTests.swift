@@ -65,7 +65,8 @@ struct FleetChaosTests {
 
   @Test(
     "Hosts get another release one by one, and go back to the old one, and nobody notices",
-    .enabled(if: earlier != nil))
+    .enabled(if: SkipReason("needs an earlier release's daemon, which make test-upgrade builds").unless(earlier != nil))
+  )
   func upgrade() async throws {
     let earlier = try #require(Self.earlier)
     let trial = try await FleetTrial(hosts: ["a", "b", "c"], program: earlier)
