@@ -84,15 +84,44 @@ struct LostAnswerTests {
     #expect(try fixture.run("SELECT count(*) FROM _run") == "2")
   }
 
-  @Test("of a save is found out before anything else is written", arguments: CuttingProxy.Cut.allCases)
-  func save(_ cut: CuttingProxy.Cut) async throws {
+  /// A context on the host's store, whose transactions are fenced.
+  private func rootContext(_ record: @escaping @Sendable ([EndedRun]) -> Void) throws -> ManagedObjectContext {
     let coordinator = PersistentStoreCoordinator(model: fixture.model)
     try coordinator.open(.postgresql(url: url))
     let store = try #require(try coordinator.openStore() as? PostgresStore)
+    store.accompanyTransactions(by: try fixture.fleet.participant(1, spool: "a") { record($0) })
+    return ManagedObjectContext(coordinator: coordinator)
+  }
+
+  @Test("of an import's rows is found out, and none is written twice", arguments: CuttingProxy.Cut.allCases)
+  func rows(_ cut: CuttingProxy.Cut) async throws {
+    let context = try rootContext { _ in }
+    let proxy = proxy
+    try await context.perform { context in
+      let entity = try #require(context.coordinator.model.entitiesByName["Image"])
+      let width = try #require(entity.property(named: "width"))
+      func write(_ count: Int, _ context: isolated ManagedObjectContext) throws {
+        let widths = RowBatch.Column(slot: width.slot, values: .integers((1...Int64(count)).map { $0 }))
+        _ = try context.executePacked { try $0.write([widths], count: count, of: entity) }
+      }
+      try write(1, context)
+      proxy.cutNext(cut)
+      if cut == .beforeCommit {
+        let error = #expect(throws: StoreError.self) { try write(100, context) }
+        #expect(error?.code == .unavailable)
+      }
+      try write(100, context)
+      try write(1, context)
+    }
+    #expect(proxy.hasCut)
+    #expect(try fixture.run(#"SELECT count(*) || ' ' || sum("width") FROM "Image""#) == "102 5052")
+    #expect(try fixture.run("SELECT number FROM _session WHERE slot = -1") == "3")
+  }
+
+  @Test("of a save is found out before anything else is written", arguments: CuttingProxy.Cut.allCases)
+  func save(_ cut: CuttingProxy.Cut) async throws {
     let recorded = Mutex<[Run]>([])
-    store.accompanyTransactions(
-      by: try fixture.fleet.participant(1, spool: "a") { ended in recorded.withLock { $0 += ended.map(\.run) } })
-    let context = ManagedObjectContext(coordinator: coordinator)
+    let context = try rootContext { ended in recorded.withLock { $0 += ended.map(\.run) } }
     let proxy = proxy
     try await context.perform { context in
       let job = try #require(try context.fetch(FetchRequest<Job>(ids: ["j"])).first)
