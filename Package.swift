@@ -280,7 +280,8 @@ let package = Package(
     .testTarget(
       name: "JobDaemonTests",
       dependencies: [
-        "BobbinDaemon", "Configuration", "ControlClient", "HTTPService", "JSONText", "JobDaemon", "JobSchedule", "Jobs",
+        "BobbinDaemon", "Configuration", "ControlClient", "Fleet", "HTTPService", "JSONText", "JobDaemon",
+        "JobSchedule", "Jobs",
         "ObjectGraph", "ObjectModel", "SQLiteStore", "StatusPage", "StatusReplies", "SystemSupport",
         "TestSupport",
       ], swiftSettings: strict),
