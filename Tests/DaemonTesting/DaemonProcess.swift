@@ -103,7 +103,7 @@ package final class DaemonProcess: Sendable {
 
   /// Waits for what nobody signals, such as what a server tells only if it is asked.
   package func poll(
-    seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line, until condition: () async throws -> Bool
+    seconds: Double = 240, fileID: StaticString = #fileID, line: UInt = #line, until condition: () async throws -> Bool
   ) async throws {
     let limit = ContinuousClock.now + .seconds(seconds)
     while try await !condition() {
