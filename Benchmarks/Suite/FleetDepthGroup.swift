@@ -27,7 +27,7 @@ struct FleetDepthGroup: BenchGroup {
     let deep = try await filledDatabase(server)
     var (full, empty, loads): ([Double], [Double], [Double]) = ([], [], [])
     for pair in 0..<options.pairs {
-      let (rates, load) = try await deepRates(server, deep, pair)
+      let (rates, load) = try await deepRates(server, deep, pair: pair)
       full += rates
       loads.append(load)
       let fleet = try FleetRun(workplace, server, hosts: Self.hosts, settings: Self.settings)
@@ -71,7 +71,7 @@ struct FleetDepthGroup: BenchGroup {
   }
 
   /// The rates of small jobs, and the time from the start of the hosts until the first one was done.
-  private func deepRates(_ server: PostgresCluster, _ database: TestDatabase, _ pair: Int) async throws -> (
+  private func deepRates(_ server: PostgresCluster, _ database: TestDatabase, pair: Int) async throws -> (
     rates: [Double], load: Double
   ) {
     let start = ContinuousClock.now

@@ -142,9 +142,7 @@ extension SystemTests {
       try servers.kill(1)
       try drop("early")
       let stopped = try DaemonProcess(root)
-      try await stopped.poll {
-        try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", url) != "0"
-      }
+      try await awaitHeldCommit(stopped)
       #expect(try await stopped.stop() == .exited(code: 0), "\(stopped.logText)")
       let next = try DaemonProcess(root)
       try await next.waitForLog("or commits wait for a standby that is away")
@@ -158,9 +156,7 @@ extension SystemTests {
       _ = try await daemon.submit(#"{"type": "noop"}"#)
       try servers.kill(1)
       async let reply = daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "asked"}"#)
-      try await daemon.poll {
-        try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", url) != "0"
-      }
+      try await awaitHeldCommit(daemon)
       // As Fleet.md says: neither waits for the standby.
       try TestDatabase.run("ALTER SYSTEM SET synchronous_standby_names = ''", url)
       try TestDatabase.run("SELECT pg_reload_conf()", url)
@@ -231,10 +227,7 @@ extension SystemTests {
       // Commits wait for it, and beats do not.
       try servers.kill(1)
       async let reply = daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "asked"}"#)
-      try await daemon.poll {
-        let waiting = "wait_event = 'SyncRep' AND application_name LIKE '%intake%'"
-        return try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE \(waiting)", url) != "0"
-      }
+      try await awaitHeldCommit(daemon, of: "%intake%")
       try servers.kill(0)
       let refused = try await reply
       #expect(Self.code(refused) == "503 admission-interrupted", "\(refused.body.serialized())")
@@ -247,6 +240,14 @@ extension SystemTests {
       #expect(job["state"]?.string == "completed" && job["attempt"]?.integer == 1, "\(job.serialized())")
       #expect(try count("true") == "2")
       #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
+    /// Waits until a commit waits for the standby.
+    private func awaitHeldCommit(_ daemon: DaemonProcess, of session: String = "%") async throws {
+      let held = "wait_event = 'SyncRep' AND application_name LIKE '\(session)'"
+      try await daemon.poll {
+        try TestDatabase.run("SELECT count(*) FROM pg_stat_activity WHERE \(held)", url) != "0"
+      }
     }
 
     /// Waits until a daemon has started and done its one job, and stops it.
@@ -275,6 +276,5 @@ extension SystemTests {
     private func drop(_ id: String) throws {
       try root.drop(#"{"type": "noop", "id": "\#(id)"}"#, as: FileName("\(id).json"))
     }
-
   }
 }
