@@ -1,7 +1,8 @@
 /// When a host beats.
 ///
 /// Where hints tell what there is to read, the time from one beat to the next is always the same. Where none arrive, beats come
-/// soon after something new, and ever later while they tell of nothing.
+/// soon after something new, and ever later while they tell of nothing. One that met no database is made again as other requests
+/// are: the silence of others counts from the first that is answered behind an absence.
 struct BeatPace: Sendable {
   private let times: FleetTimes
   /// The time to the next beat, in milliseconds.
@@ -30,9 +31,14 @@ struct BeatPace: Sendable {
   mutating func end(_ beat: Beat?, sentAt sent: Int64, at now: Int64, knownStops: Int) -> MemberAction {
     defer { (isBeating, beatsAgain) = (false, false) }
     let isNew = beat.map { $0.hasRuns(besides: knownStops) || tells($0) } ?? false
-    if let beat { known = (beat.news, beat.outcome) }
+    guard let beat else { return wake(at: sent + times.retry, now) }
+    known = (beat.news, beat.outcome)
     if let ask = times.ask { pause = isNew ? ask : min(2 * pause, times.beat) }
-    return .wake(.beatDue, after: beatsAgain ? 0 : max(0, sent + pause - now))
+    return wake(at: sent + pause, now)
+  }
+
+  private func wake(at due: Int64, _ now: Int64) -> MemberAction {
+    .wake(.beatDue, after: beatsAgain ? 0 : max(0, due - now))
   }
 
   private func tells(_ beat: Beat) -> Bool {

@@ -101,7 +101,7 @@ package final class ReplicatedCluster: Sendable {
       echo '"postgres" ""' >users
       printf '%s\n' '[databases]' "* = host=$folder/s$1" '[pgbouncer]' 'listen_port = 5432' \
         "unix_socket_dir = $folder/pool" 'auth_type = trust' "auth_file = $folder/users" 'admin_users = postgres' \
-        'pool_mode = transaction' 'server_login_retry = 1' 'ignore_startup_parameters = options' \
+        'pool_mode = transaction' 'server_login_retry = 0.2' 'ignore_startup_parameters = options' \
         "logfile = $folder/pool/log" >pool.ini
       if [ -n "$pooler" ]; then
         tell_pooler RELOAD || fail 'the pooler is not told'

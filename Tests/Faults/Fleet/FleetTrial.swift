@@ -18,14 +18,27 @@ actor FleetTrial {
     var daemon: DaemonProcess?
   }
 
+  struct Takeover: CustomStringConvertible {
+    /// The time from the fault until the database knew the host for lost, in seconds.
+    let seconds: Double
+    /// The host, as the ledger numbers it.
+    let host: Int
+    /// The beats that arrived from five seconds before the fault on: the host, and the seconds since the fault.
+    let beats: [(host: Int, seconds: Double)]
+
+    var description: String {
+      let beats = beats.map { String(format: "%d at %.2f", $0.host, $0.seconds) }.joined(separator: ", ")
+      return String(format: "%.2f s until host %d was lost; beats: ", seconds, host) + beats
+    }
+  }
+
   let servers: ReplicatedCluster
   private(set) var hosts: [Host] = []
   private(set) var primary = 0
   /// The rows that each job inserts.
   private var expected: [String: Int] = [:]
   private(set) var problems: [Problem] = []
-  /// The time from a fault until the database knew the host for lost, in seconds.
-  private(set) var takeovers: [Double] = []
+  private(set) var takeovers: [Takeover] = []
   private var random = SeededGenerator(seed: FaultPlan.seed)
 
   private static let database = "bobbin"
@@ -97,6 +110,7 @@ actor FleetTrial {
       CREATE SCHEMA trial;
       CREATE TABLE trial.violation (what text);
       CREATE TABLE trial.ended (host bigint, at timestamptz DEFAULT clock_timestamp());
+      CREATE TABLE trial.beat (host bigint, at timestamptz DEFAULT clock_timestamp());
       CREATE TABLE trial.started (at timestamptz DEFAULT clock_timestamp());
       CREATE FUNCTION trial.count_runs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         INSERT INTO trial.started (at)
@@ -124,6 +138,10 @@ actor FleetTrial {
         END IF;
         RETURN NULL; END $$;
       CREATE TRIGGER ended AFTER UPDATE OF state ON bobbin._host FOR EACH ROW EXECUTE FUNCTION trial.note_end();
+      CREATE FUNCTION trial.note_beat() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO trial.beat (host) VALUES (NEW.host);
+        RETURN NULL; END $$;
+      CREATE TRIGGER beats AFTER UPDATE ON bobbin._beat FOR EACH ROW EXECUTE FUNCTION trial.note_beat();
       """, url)
   }
 
@@ -267,9 +285,19 @@ actor FleetTrial {
       try TestDatabase.wait(
         for: "EXISTS (SELECT 1 FROM trial.ended WHERE host = \(number))", at: url, channel: Self.channel, seconds: 20)
     }
-    let moment = try TestDatabase.run(
-      "SELECT extract(epoch FROM at) FROM trial.ended WHERE host = \(number)", url)
-    takeovers.append((moment.flatMap { Double($0) } ?? 0) - start.timeIntervalSince1970)
+    func seconds(_ moment: String?) -> Double {
+      (moment.flatMap { Double($0) } ?? 0) - start.timeIntervalSince1970
+    }
+    let end = try TestDatabase.run("SELECT extract(epoch FROM at) FROM trial.ended WHERE host = \(number)", url)
+    let beats = try TestDatabase.rows(
+      """
+      SELECT host, extract(epoch FROM at) FROM trial.beat
+      WHERE at > to_timestamp(\(start.timeIntervalSince1970)) - interval '5 s' ORDER BY at
+      """, url)
+    takeovers.append(
+      Takeover(
+        seconds: seconds(end), host: Int(number) ?? 0,
+        beats: beats.map { (host: $0[0].flatMap { Int($0) } ?? 0, seconds: seconds($0[1])) }))
   }
 
   /// Waits for the end of a host that others have taken the jobs of.

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Fleet
 
-@Suite("A host that hears no hints")
-struct HintlessTests {
+@Suite("The time until a host beats again")
+struct BeatPaceTests {
   private static func member(_ times: FleetTimes) -> FleetMember {
     FleetMember(
       number: 1, joinSentAt: 0, clock: FleetClock(serverTime: 0, receivedAt: 0), times: times, agingStep: 1)
@@ -25,7 +25,7 @@ struct HintlessTests {
     return nil
   }
 
-  @Test("asks soon after there was something new, and ever later while there is nothing")
+  @Test("Without hints it is short after there was something new, and ever longer while there is nothing")
   func pauses() {
     var member = Self.member(FleetTimes().withoutHints)
     #expect(Self.pause(of: &member, at: 0) == 700)
@@ -45,7 +45,7 @@ struct HintlessTests {
     #expect(pauses == [40, 80, 160, 320, 640, 700, 700])
   }
 
-  @Test("asks soon for what others do with what it has written, also if a beat is under way")
+  @Test("Without hints it is short after it has written what others answer, also if a beat is under way")
   func written() {
     var member = Self.member(FleetTimes().withoutHints)
     #expect(Self.next(member.handle(.recorded([]), at: 10)) == 20)
@@ -55,10 +55,24 @@ struct HintlessTests {
     #expect(Self.pause(of: &member, at: 70) == 20)
   }
 
-  @Test("is one whose beats come no sooner, if hints arrive")
+  @Test("With hints it is always the same")
   func hinted() {
     var member = Self.member(FleetTimes())
     #expect(Self.next(member.handle(.recorded([]), at: 10)) == nil)
     #expect(Self.pause(of: &member, at: 30, outcome: 7) == 700)
+  }
+
+  @Test(
+    "Without an answer it is as short as that of other requests that met no database, at once if the answer was waited for",
+    arguments: [FleetTimes(), FleetTimes().withoutHints])
+  func missed(times: FleetTimes) {
+    var member = Self.member(times)
+    #expect(Self.pause(of: &member, at: 0) == 700)
+    for (sent, error, pause) in [(700, 710, 190), (900, 2_925, 0)] as [(Int64, Int64, Int64)] {
+      _ = member.handle(.beatDue, at: sent)
+      let actions = member.handle(.answered(.beat, .failure(.unavailable), sentAt: sent), at: error)
+      #expect(Self.next(actions) == pause)
+    }
+    #expect(Self.pause(of: &member, at: 2_925) == 700)
   }
 }
