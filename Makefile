@@ -46,7 +46,7 @@ test: ## Install what is missing, then run every check and test but those of the
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
-	@scripts/run-tests --skip-build $(STRICT)
+	@scripts/run-tests
 	@scripts/test-own-daemon
 	@scripts/test-sanitizer thread --short
 	@scripts/fuzz-records 20
