@@ -30,7 +30,7 @@ MAN_PAGES := $(notdir $(wildcard Documentation/man/*.[158]))
 SOURCES := Sources Tests Plugins Examples Benchmarks Fuzzing Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan \
+.PHONY: help build test test-short test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan \
   test-kill test-faults test-fleet test-fleet-of-one test-upgrade plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install \
   uninstall deb dist test-dist test-packages check-reproducible release clean
 
@@ -42,18 +42,23 @@ build: ## Build the programs in release mode, with Swift's runtime in them
 	@scripts/install-dependencies build
 	@SWIFT='$(SWIFT)' scripts/build-release
 
-test: ## Install what is missing, then run every check and test but those of the packages
+test: ## Install what is missing, then run every check and test that has no target of its own
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
 	@scripts/run-tests
 	@scripts/test-own-daemon
+	@scripts/build-docs
+	@$(MAKE) --no-print-directory check-units
+
+# Each is a short version of what has a target of its own; the build machine runs them behind "make test".
+test-short: ## Run a little of the thread sanitizer, of the fuzzing and of the service in a container
+	@scripts/install-dependencies test
+	$(SWIFT) build $(STRICT)
 	@scripts/test-sanitizer thread --short
 	@scripts/fuzz-records 20
 	@scripts/fuzz-predicates 10
 	@scripts/fuzz-jobs 10
-	@scripts/build-docs
-	@$(MAKE) --no-print-directory check-units
 	@scripts/check-service --debug
 
 test-own-daemon: ## Build Examples/OwnDaemon as the package of its own that it is, and run a job with it

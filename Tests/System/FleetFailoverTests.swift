@@ -5,7 +5,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   /// What hosts make of a failover to a standby for which no commit waits, on two real servers.
   @Suite(
     "A failover that loses what the database had answered", .enabled(if: PostgresCluster.isAvailable()), .serialized)

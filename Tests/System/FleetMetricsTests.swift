@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   @Suite("Metrics of a fleet", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetMetrics {
     private let database: TestDatabase

@@ -8,7 +8,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   /// Two daemons, and what an operator does with the hosts.
   @Suite("The operator of a fleet", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetOperation {

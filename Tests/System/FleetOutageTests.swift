@@ -7,7 +7,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   /// What a host does while its database, on two real servers, does not answer.
   @Suite("A host whose database is away", .enabled(if: PostgresCluster.isAvailable()), .serialized)
   struct FleetOutage {

@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   /// Two daemons, and what becomes of the records of their jobs.
   @Suite("The records of a fleet's jobs", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetRetention {

@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   /// Jobs that are replaced, edited and deleted on another host than the one that they came to.
   @Suite("Other specifications for the jobs of a fleet", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetRewriting {

@@ -4,7 +4,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   /// What a daemon needs of its role, and what only the owner of the tables can do.
   @Suite("A daemon that may not change the schema of its database", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetRoles {

@@ -5,7 +5,7 @@ import PostgresTesting
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   @Suite("The schedules of a fleet", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetSchedules {
     private let database: TestDatabase

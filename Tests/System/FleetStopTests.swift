@@ -4,7 +4,7 @@ import PostgresTesting
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   /// What becomes of jobs that are cut short when their host stops.
   @Suite("A host of a fleet that stops", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetStops {

@@ -7,7 +7,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   @Suite("A fleet of daemons on one PostgreSQL", .enabled(if: PostgresCluster.isAvailable()))
   struct Fleet {
     private let database: TestDatabase

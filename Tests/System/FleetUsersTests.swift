@@ -7,7 +7,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   /// Two hosts that share a folder, whose users are not all the same, or not all trusted.
   @Suite("The users of a fleet's hosts", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetUsers {

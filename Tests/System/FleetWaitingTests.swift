@@ -6,7 +6,7 @@ import PostgresTesting
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   @Suite("What the jobs of a fleet wait for", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetWaiting {
     private let database: TestDatabase

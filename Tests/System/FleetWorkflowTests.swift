@@ -5,7 +5,7 @@ import PostgresTesting
 import TestSupport
 import Testing
 
-extension SystemTests {
+extension FleetSystemTests {
   @Suite("Workflows and notices of a fleet", .enabled(if: PostgresCluster.isAvailable()))
   struct FleetWorkflows {
     private let database: TestDatabase
