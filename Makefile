@@ -42,7 +42,7 @@ build: ## Build the programs in release mode, with Swift's runtime in them
 	@scripts/install-dependencies build
 	@SWIFT='$(SWIFT)' scripts/build-release
 
-test: ## Install what is missing, then run every check and test that has no target of its own
+test: ## Install what is missing, check the style, run all tests, build the documentation, check the units
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
@@ -51,7 +51,7 @@ test: ## Install what is missing, then run every check and test that has no targ
 	@scripts/build-docs
 	@$(MAKE) --no-print-directory check-units
 
-# Each is a short version of what has a target of its own; the build machine runs them behind "make test".
+# Short versions of what takes longer; the build machine runs them behind "make test".
 test-short: ## Run a little of the thread sanitizer, of the fuzzing and of the service in a container
 	@scripts/install-dependencies test
 	$(SWIFT) build $(STRICT)

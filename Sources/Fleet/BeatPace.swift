@@ -1,11 +1,13 @@
 /// When a host beats.
 ///
 /// Where hints tell what there is to read, the time from one beat to the next is always the same. Where none arrive, beats come
-/// soon after something new, and ever later while they tell of nothing. One that met no database is made again as other requests
-/// are: the silence of others counts from the first that is answered behind an absence.
+/// soon after something new, and ever later while they tell of nothing.
+///
+/// One that met no database comes again ``FleetTimes/retry`` after it was sent, since the silence of others counts from the
+/// first that is answered behind an absence.
 struct BeatPace: Sendable {
   private let times: FleetTimes
-  /// The time to the next beat, in milliseconds.
+  /// The time from an answered beat to the next, in milliseconds.
   private var pause: Int64
   /// The numbers that the last beat told of; what lies there is nothing new.
   private var known: (news: Int64?, outcome: Int64?) = (nil, nil)
@@ -30,8 +32,8 @@ struct BeatPace: Sendable {
   ///   - knownStops: the number of the host's runs that are known to be told to end.
   mutating func end(_ beat: Beat?, sentAt sent: Int64, at now: Int64, knownStops: Int) -> MemberAction {
     defer { (isBeating, beatsAgain) = (false, false) }
-    let isNew = beat.map { $0.hasRuns(besides: knownStops) || tells($0) } ?? false
     guard let beat else { return wake(at: sent + times.retry, now) }
+    let isNew = beat.hasRuns(besides: knownStops) || tells(beat)
     known = (beat.news, beat.outcome)
     if let ask = times.ask { pause = isNew ? ask : min(2 * pause, times.beat) }
     return wake(at: sent + pause, now)

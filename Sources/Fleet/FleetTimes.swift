@@ -1,6 +1,6 @@
 /// The times by which the hosts of a fleet live and die, in milliseconds.
 package struct FleetTimes: Sendable {
-  /// The time from one beat to the next.
+  /// The time from an answered beat to the next.
   package var beat: Int64 = 700
   /// The time from what happens to the next beat, which each one that tells of nothing doubles, up to ``beat``; nil where
   /// hints tell what there is to read.

@@ -63,7 +63,7 @@ struct BeatPaceTests {
   }
 
   @Test(
-    "Without an answer it is as short as that of other requests that met no database, at once if the answer was waited for",
+    "Without an answer it is that of other requests, and none if one was waited for in vain for longer",
     arguments: [FleetTimes(), FleetTimes().withoutHints])
   func missed(times: FleetTimes) {
     var member = Self.member(times)

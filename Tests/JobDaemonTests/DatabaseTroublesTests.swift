@@ -25,7 +25,7 @@ struct DatabaseTroublesTests {
   }
 
   @Test(
-    "A host that can't join tells the last attempt's reason, once, and none while an attempt hangs that has no answer")
+    "A host that can't join tells once why the last attempt failed, and no old reason while one hangs")
   func join() throws {
     troubles.note(StoreError(.inputOutput, "nobody listens there"))
     for _ in 0..<2 { troubles.tellOfJoin(patience: .seconds(60)) }
@@ -37,7 +37,7 @@ struct DatabaseTroublesTests {
   }
 
   @Test(
-    "What somebody has to mend is told once until it is another thing; an absence is not, and ends as an answer comes")
+    "A refusal is told once until there is another one; an absence is not, and is forgotten with an answer")
   func refusals() throws {
     troubles.note(StoreError(.inputOutput, "nobody listens there"))
     #expect(troubles.reason == "nobody listens there")

@@ -126,6 +126,7 @@ package final class ReplicatedCluster: Sendable {
     max_connections = 200
     wal_keep_size = 64MB
     wal_sender_timeout = 5s
+    wal_retrieve_retry_interval = 200ms
     synchronous_standby_names = '*'
     END
     if [ -n "$network" ]; then

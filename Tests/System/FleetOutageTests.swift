@@ -90,6 +90,50 @@ extension FleetSystemTests {
       #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
     }
 
+    @Test("keeps what a program makes within the writer's budget: the program waits, and all of it is there once")
+    func budget() async throws {
+      let folder = root.paths.payload
+      try root.configure(
+        "[Store]\nUrl=\(url)\n[Workers]\nCount=1\n[Writer]\nFlushIntervalSec=5ms\nHighWaterObjects=100")
+      // So wide that the pipe between the program and the daemon holds no two steps.
+      try root.declare(
+        "long",
+        #"""
+        touch "\#(folder)/begun"
+        while [ ! -e "\#(folder)/go" ]; do sleep 0.05; done
+        space=$(printf '%1000s' '')
+        for step in $(seq 40); do
+          for number in $(seq 50); do
+            echo "{\"insert\":$space{\"entity\": \"Reading\", \"values\": {\"job\": \"x\", \"number\": $((50 * step + number))}}}"
+          done
+          echo "{\"checkpoint\": \"$step\"}"
+          touch "\#(folder)/step-$step"
+        done
+        """#)
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "long", "id": "l"}"#)
+      try await daemon.wait { try DaemonRoot.entries($0.root.paths.payload).contains("begun") }
+      try servers.kill(0)
+      try await daemon.waitForLog("the fleet's database does not answer (")
+      try root.payload("go", "")
+      func unflushed() async throws -> Int64 {
+        try await daemon.get("/v1/status")["writer"]?["unflushedObjects"]?.integer ?? 0
+      }
+      try await daemon.poll { try await unflushed() >= 200 }
+      // Time enough for what would not wait.
+      for _ in 0..<50 { #expect(try await unflushed() <= 300) }
+      @Sendable func steps() throws -> Int {
+        try DaemonRoot.entries(folder).count { "\($0)".hasPrefix("step-") }
+      }
+      #expect(try steps() < 20)
+      try servers.start(0)
+      try await daemon.wait { _ in try steps() == 40 }
+      try await daemon.poll { try count("state = 'completed' AND attempt = 1") == "1" }
+      let rows = try TestDatabase.rows("SELECT count(*), count(DISTINCT number) FROM bobbin.\"Reading\"", url)
+      #expect(rows == [["2000", "2000"]])
+      #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+    }
+
     @Test("ends an exclusive program before another host may begin its job, and runs that again; others go on")
     func exclusive() async throws {
       let folder = root.paths.payload

@@ -1,9 +1,9 @@
 import Testing
 
-/// Tests of the built programs; one after the other, so that their figures and times mean something.
+/// Tests of the built programs; one after the other, since each of them takes a machine for itself.
 @Suite("The daemon", .serialized)
 enum SystemTests {}
 
-/// The same of daemons that share a database, and that mostly wait for each other.
+/// Tests of daemons that share a database: one after the other, but beside those of single hosts, since they mostly wait.
 @Suite("The daemons of a fleet", .serialized)
 enum FleetSystemTests {}

@@ -27,8 +27,8 @@ actor FleetTrial {
     let beats: [(host: Int, seconds: Double)]
 
     var description: String {
-      let beats = beats.map { String(format: "%d at %.2f", $0.host, $0.seconds) }.joined(separator: ", ")
-      return String(format: "%.2f s until host %d was lost; beats: ", seconds, host) + beats
+      let beats = beats.map { String(format: "%ld at %.2f", $0.host, $0.seconds) }.joined(separator: ", ")
+      return String(format: "%.2f s until host %ld was lost; beats: ", seconds, host) + beats
     }
   }
 
