@@ -31,9 +31,6 @@ struct FleetChaosTests {
     case setClock
   }
 
-  /// The time that others may take to know a silent host for lost, in seconds.
-  private static let takeoverLimit = 4.5
-
   @Test("Whatever happens to hosts and servers, every job has its effects once, and no limit is exceeded")
   func chaos() async throws {
     let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"])
@@ -100,7 +97,7 @@ struct FleetChaosTests {
       try await trial.restartEnded(after: faults[number].rawValue)
       if number % 10 == 9 || number == faults.count - 1 { try await trial.settle() }
     }
-    let slow = await trial.takeovers.filter { $0.seconds >= Self.takeoverLimit }
+    let slow = await trial.takeovers.filter { $0.seconds >= FleetTrial.takeoverLimit }
     let takeovers = await trial.takeovers.map(\.seconds).sorted()
     let tried = Dictionary(grouping: faults.prefix(figures.faults), by: \.rawValue)
     let counts = tried.map { "\($0.value.count) \($0.key)" }.sorted().joined(separator: ", ")

@@ -25,10 +25,12 @@ actor FleetTrial {
     let host: Int
     /// The beats that arrived from five seconds before the fault on: the host, and the seconds since the fault.
     let beats: [(host: Int, seconds: Double)]
+    /// What the servers and the hosts were at when it became late.
+    let lateState: String?
 
     var description: String {
       let beats = beats.map { String(format: "%ld at %.2f", $0.host, $0.seconds) }.joined(separator: ", ")
-      return String(format: "%.2f s until host %ld was lost; beats: ", seconds, host) + beats
+      return String(format: "%.2f s until host %ld was lost; beats: ", seconds, host) + beats + "\n" + (lateState ?? "")
     }
   }
 
@@ -49,6 +51,8 @@ actor FleetTrial {
   private static let (wideLimit, calmLimit) = (5, 3)
   /// The most jobs of the queue `slow` that may start in two seconds.
   private static let rate = 4
+  /// The time that others may take to know a silent host for lost, in seconds.
+  static let takeoverLimit = 4.5
   /// The number of rows of an import.
   private static let importRows = 50
 
@@ -281,9 +285,17 @@ actor FleetTrial {
     let start = Date()
     try await fault(daemon, hosts[index].link)
     let url = url
-    try await onThread {
-      try TestDatabase.wait(
-        for: "EXISTS (SELECT 1 FROM trial.ended WHERE host = \(number))", at: url, channel: Self.channel, seconds: 20)
+    func awaitLoss(seconds: Double) async throws {
+      try await onThread {
+        try TestDatabase.wait(
+          for: "EXISTS (SELECT 1 FROM trial.ended WHERE host = \(number))", at: url, channel: Self.channel,
+          seconds: seconds)
+      }
+    }
+    var lateState: String?
+    do { try await awaitLoss(seconds: Self.takeoverLimit) } catch {
+      lateState = state()
+      try await awaitLoss(seconds: 20)
     }
     func seconds(_ moment: String?) -> Double {
       (moment.flatMap { Double($0) } ?? 0) - start.timeIntervalSince1970
@@ -297,7 +309,7 @@ actor FleetTrial {
     takeovers.append(
       Takeover(
         seconds: seconds(end), host: Int(number) ?? 0,
-        beats: beats.map { (host: $0[0].flatMap { Int($0) } ?? 0, seconds: seconds($0[1])) }))
+        beats: beats.map { (host: $0[0].flatMap { Int($0) } ?? 0, seconds: seconds($0[1])) }, lateState: lateState))
   }
 
   /// Waits for the end of a host that others have taken the jobs of.
