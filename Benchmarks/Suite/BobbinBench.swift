@@ -16,9 +16,8 @@ struct BobbinBench {
     }
     do {
       if let own = options.ownProcessRun { return try await own.run.run(count: own.count, in: own.folder) }
-      let report = try await Suite(options).run()
+      let report = try await Suite(options).run(writingTo: "Benchmarks/results/latest.json")
       print(report.table)
-      try report.write(to: "Benchmarks/results/latest.json")
       exit(report.allHold ? 0 : 1)
     } catch {
       fail(error, code: 70)

@@ -3,7 +3,7 @@ import JSONText
 
 /// All figures of a run.
 struct Report {
-  let figures: [Figure]
+  var figures: [Figure]
   let options: Options
 
   var allHold: Bool { figures.allSatisfy { $0.holds != false } }

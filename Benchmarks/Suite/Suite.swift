@@ -1,3 +1,5 @@
+import Foundation
+
 /// Runs the groups of figures, one after the other.
 struct Suite {
   private let options: Options
@@ -17,11 +19,17 @@ struct Suite {
     workplace = try Workplace()
   }
 
-  func run() async throws -> Report {
-    var figures: [Figure] = []
+  /// Runs the groups, and tells and keeps the figures of each when it has ended: all of them take more than an hour.
+  ///
+  /// - Parameter path: the file of the figures so far.
+  func run(writingTo path: String) async throws -> Report {
+    var report = Report(figures: [], options: options)
     for group in Self.groups where options.includes(group.name) {
-      figures += try await group.init(options, workplace).run()
+      let figures = try await group.init(options, workplace).run()
+      FileHandle.standardError.write(Data((Report(figures: figures, options: options).table + "\n\n").utf8))
+      report.figures += figures
+      try report.write(to: path)
     }
-    return Report(figures: figures, options: options)
+    return report
   }
 }
