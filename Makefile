@@ -46,7 +46,7 @@ test: ## Install what is missing, check the style, run all tests, build the docu
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
-	@scripts/run-tests
+	@scripts/run-tests --skip-build $(STRICT)
 	@scripts/test-own-daemon
 	@scripts/build-docs
 	@$(MAKE) --no-print-directory check-units

@@ -78,7 +78,7 @@ extension FaultTests {
       try root.drop(
         #"""
         {"jobs": [{"type": "noop", "id": "a"}, {"type": "image.encode", "id": "b", "after": "a", "timeout": "1ms",
-          "maxAttempts": 2, "backoff": {"kind": "fixed", "base": "2s"},
+          "maxAttempts": 2, "backoff": {"kind": "fixed", "base": "5s"},
           "arguments": {"input": "in.jpg", "outputs": [{"path": "b.png", "width": 3000, "enlarge": true}]}}]}
         """#, as: "two.json")
       try await daemon.waitForLog("it took longer than")
@@ -87,7 +87,7 @@ extension FaultTests {
       let state = try await root.sql("SELECT state FROM Job WHERE id = 'b'; \(change.rawValue)")
       #expect(state.hasPrefix("retryable"))
       let again = try await DaemonProcess.ready(root)
-      try await again.wait(seconds: 20) { try !$0.root.failedFiles.isEmpty }
+      try await again.wait(seconds: 30) { try !$0.root.failedFiles.isEmpty }
       let end = try await root.sql("SELECT state, attempt FROM Job WHERE id = 'b'")
       #expect(end == "discarded|2")
     }

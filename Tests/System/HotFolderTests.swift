@@ -379,7 +379,7 @@ extension SystemTests {
       _ = try await root.sql("DELETE FROM Job")
       let daemon = try await DaemonProcess.ready(root)
       try put("b")
-      try await daemon.wait { try $0.root.isSpoolEmpty && $0.logText.contains("b") }
+      try await wait(for: 1, of: daemon)
       #expect(try await daemon.stop() == .exited(code: 0))
       #expect(try await jobs() == ["b"])
     }
