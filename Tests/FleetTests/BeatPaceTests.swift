@@ -63,7 +63,7 @@ struct BeatPaceTests {
   }
 
   @Test(
-    "Without an answer it is that of other requests, and none if one was waited for in vain for longer",
+    "Without an answer it is that of other requests, less the time for which the answer was awaited",
     arguments: [FleetTimes(), FleetTimes().withoutHints])
   func missed(times: FleetTimes) {
     var member = Self.member(times)

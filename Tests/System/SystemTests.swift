@@ -1,6 +1,6 @@
 import Testing
 
-/// Tests of the built programs; one after the other, since each of them takes a machine for itself.
+/// Tests of the built programs; one after the other, so that few daemons run at a time.
 @Suite("The daemon", .serialized)
 enum SystemTests {}
 
