@@ -18,45 +18,27 @@ actor FleetTrial {
     var daemon: DaemonProcess?
   }
 
-  struct Takeover: CustomStringConvertible {
-    /// The time from the fault until the database knew the host for lost, in seconds.
-    let seconds: Double
-    /// The host, as the ledger numbers it.
-    let host: Int
-    /// The beats that arrived from five seconds before the fault on: the host, and the seconds since the fault.
-    let beats: [(host: Int, seconds: Double)]
-    /// What the servers and the hosts were at when it became late.
-    let lateState: String?
-
-    var description: String {
-      let beats = beats.map { String(format: "%ld at %.2f", $0.host, $0.seconds) }.joined(separator: ", ")
-      return String(format: "%.2f s until host %ld was lost; beats: ", seconds, host) + beats + "\n" + (lateState ?? "")
-    }
-  }
-
   let servers: ReplicatedCluster
   private(set) var hosts: [Host] = []
   private(set) var primary = 0
   /// The rows that each job inserts.
   private var expected: [String: Int] = [:]
   private(set) var problems: [Problem] = []
-  private(set) var takeovers: [Takeover] = []
+  var takeovers: [Takeover] = []
   private var random = SeededGenerator(seed: FaultPlan.seed)
 
-  private static let database = "bobbin"
-  private static let channel = "trial"
+  static let database = "bobbin"
+  static let channel = "trial"
   /// The most jobs of the type `narrow` that may run at a time, on all hosts together.
   private static let narrowLimit = 2
   /// The most of the type `wide`, and of the queue `calm`, whose limits are configured.
   private static let (wideLimit, calmLimit) = (5, 3)
   /// The most jobs of the queue `slow` that may start in two seconds.
   private static let rate = 4
-  /// The time that others may take to know a silent host for lost, in seconds.
-  static let takeoverLimit = 4.5
   /// The number of rows of an import.
   private static let importRows = 50
 
-  private var url: String { servers.url(of: Self.database) }
+  var url: String { servers.url(of: Self.database) }
   var jobCount: Int { expected.count }
   /// True if a spool has files.
   var hasWork: Bool { get throws { try hosts.contains { try !$0.root.isSpoolEmpty } } }
@@ -217,7 +199,7 @@ actor FleetTrial {
     for host in hosts where try !host.root.failedFiles.isEmpty { note(.other, "\(host.name) refused files") }
   }
 
-  private func note(_ kind: Problem.Kind, _ text: String) { problems.append(Problem(kind: kind, description: text)) }
+  func note(_ kind: Problem.Kind, _ text: String) { problems.append(Problem(kind: kind, description: text)) }
 
   // MARK: Hosts
 
@@ -231,32 +213,6 @@ actor FleetTrial {
 
   /// Has a host run another daemon from its next start on.
   func install(_ program: String, on index: Int) { hosts[index].program = program }
-
-  /// What the servers and the hosts are at, for who looks into a failure.
-  func state() -> String {
-    func table(_ sql: String) -> String {
-      do {
-        let rows = try TestDatabase.rows(sql, url)
-        return sql + "\n" + rows.map { $0.map { $0 ?? "-" }.joined(separator: " | ") }.joined(separator: "\n")
-      } catch { return "\(sql): \(error)" }
-    }
-    let tables = [
-      """
-      SELECT application_name, state, wait_event, pg_blocking_pids(pid)::text, pid, now() - xact_start, left(query, 120)
-      FROM pg_stat_activity WHERE datname = '\(Self.database)'
-      """,
-      "SELECT number, state, ended - started, right(root, 12) FROM bobbin._host ORDER BY number",
-      "SELECT *, now() - (SELECT seen FROM bobbin._beat b WHERE b.host = l.host) FROM bobbin._lead l",
-      "SELECT * FROM bobbin._run", "SELECT number, kind, host, keys::text, left(body, 100) FROM bobbin._inbox",
-      "SELECT * FROM bobbin._outcome",
-      "SELECT _key, id, state, attempt, \"dueAt\", now(), host, right(place, 12) FROM bobbin.\"Job\" WHERE state <> 'completed'",
-    ]
-    let logs = hosts.map { host in
-      let files = (try? host.root.currentFiles + host.root.newFiles).map { "\($0)" } ?? "-"
-      return "\(host.name) \(host.root.directory.path) \(files)\n\(host.daemon?.logText.suffix(3000) ?? "")"
-    }
-    return (tables.map(table) + logs).joined(separator: "\n\n")
-  }
 
   func daemon(_ index: Int) throws -> DaemonProcess {
     try #require(hosts[index].daemon)
@@ -273,43 +229,6 @@ actor FleetTrial {
     let root = try TestDatabase.run(
       "SELECT h.root FROM bobbin._lead l JOIN bobbin._host h ON h.number = l.host", url)
     return try hosts.firstIndex { root?.contains($0.root.directory.path) ?? false } ?? anyHost()
-  }
-
-  /// Does something to a host that makes it silent, and waits until the database knows it for lost.
-  func lose(_ index: Int, _ fault: (DaemonProcess, HostLink) async throws -> Void) async throws {
-    let daemon = try daemon(index)
-    let path = hosts[index].root.directory.path
-    let number = try TestDatabase.run(
-      "SELECT max(number) FROM bobbin._host WHERE state = 'alive' AND position('\(path)' IN root) > 0", url)
-    guard let number else { return note(.other, "\(hosts[index].name) is not in the fleet") }
-    let start = Date()
-    try await fault(daemon, hosts[index].link)
-    let url = url
-    func awaitLoss(seconds: Double) async throws {
-      try await onThread {
-        try TestDatabase.wait(
-          for: "EXISTS (SELECT 1 FROM trial.ended WHERE host = \(number))", at: url, channel: Self.channel,
-          seconds: seconds)
-      }
-    }
-    var lateState: String?
-    do { try await awaitLoss(seconds: Self.takeoverLimit) } catch {
-      lateState = state()
-      try await awaitLoss(seconds: 20)
-    }
-    func seconds(_ moment: String?) -> Double {
-      (moment.flatMap { Double($0) } ?? 0) - start.timeIntervalSince1970
-    }
-    let end = try TestDatabase.run("SELECT extract(epoch FROM at) FROM trial.ended WHERE host = \(number)", url)
-    let beats = try TestDatabase.rows(
-      """
-      SELECT host, extract(epoch FROM at) FROM trial.beat
-      WHERE at > to_timestamp(\(start.timeIntervalSince1970)) - interval '5 s' ORDER BY at
-      """, url)
-    takeovers.append(
-      Takeover(
-        seconds: seconds(end), host: Int(number) ?? 0,
-        beats: beats.map { (host: $0[0].flatMap { Int($0) } ?? 0, seconds: seconds($0[1])) }, lateState: lateState))
   }
 
   /// Waits for the end of a host that others have taken the jobs of.
