@@ -24,7 +24,10 @@ extension Assigner {
   mutating func revertAgain(at now: Moment) {
     let due = nextReversions.filter { $0.value <= now.steady }
     if due.isEmpty { return }
-    for job in due.keys { nextReversions[job] = nil }
+    for job in due.keys {
+      nextReversions[job] = nil
+      if let ending = stranded.removeValue(forKey: job) { revert(job, ending, at: now) }
+    }
     obeyOrders(at: now)
   }
 
@@ -196,7 +199,8 @@ extension Assigner {
   /// Gives a job to a host that is to revert what its checkpoints have saved, and to end it: now, whatever its limits.
   mutating func revert(_ id: ManagedObjectID, _ ending: Ending, at now: Moment) {
     guard let job = schedule.job(id), !job.state.isFinal, job.state != .running else { return }
-    guard let host = hosts.next(meeting: schedule.place(of: job), mustHaveRoom: false), schedule.restart(id, at: now)
+    guard nextReversions[id] == nil, let host = hosts.next(meeting: schedule.place(of: job), mustHaveRoom: false),
+      schedule.restart(id, at: now)
     else {
       // Whoever wants it replaced tries again.
       if ending.event == .interrupted { return }
@@ -206,6 +210,7 @@ extension Assigner {
     }
     let run = assign(id, to: host, at: now)
     next.runs.append(run)
+    reverting.insert(id)
     tell(RunStop(run: run, event: ending.event, reason: ending.reason))
   }
 }

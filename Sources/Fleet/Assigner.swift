@@ -8,8 +8,11 @@ package struct Assigner: Sendable {
   var hosts: HostSlots
   var runs = RunBook()
   var desk = OrderDesk()
-  /// Jobs that are to end and of which something is left that only a host can revert, while there is none that could.
+  /// Jobs that are to end and of which something is left that only a host can revert, while there is none that could, or a
+  /// while after one could not.
   var stranded: [ManagedObjectID: Ending] = [:]
+  /// Jobs whose runs were begun to revert what earlier ones have saved.
+  var reverting: Set<ManagedObjectID> = []
   /// The jobs that are still to be taken in; nil when all are.
   var loading: Loading?
   /// The round that is being made.
@@ -181,13 +184,14 @@ package struct Assigner: Sendable {
   private mutating func end(_ ended: EndedRun, at now: Moment) {
     let id = ended.run.job
     guard runs[id] == ended.run else { return }
+    let hasToRevert = reverting.contains(id) || runs.stop(of: id)?.event == .interrupted
     let stop = vacate(ended.run, hasWorked: ended.event != .interrupted, at: now)
     let delay = ended.retryTime.map { max(0, $0 - now.wall) } ?? 0
     let lost = schedule.endAttempt(of: id, ended.event, delay: delay, at: now)
     let state = schedule.state(of: id)
     desk.note(ended, as: state)
     if let state, state.isFinal { loading?.note(id, as: state) }
-    if stop?.event == .interrupted, ended.event == .held, !ended.isReverted {
+    if hasToRevert, ended.event == .held, !ended.isReverted {
       nextReversions[id] = now.steady + Self.reversionPause
     }
     if state?.isFinal == true { drop(id, at: now) }
@@ -227,6 +231,7 @@ package struct Assigner: Sendable {
   /// Returns what the run was told.
   private mutating func vacate(_ run: Run, hasWorked: Bool, at now: Moment) -> RunStop? {
     hosts.end(run, hasWorked: hasWorked, telling: &schedule, at: now)
+    reverting.remove(run.job)
     return runs.end(run)
   }
 

@@ -89,6 +89,30 @@ struct RewritingTests {
     #expect(desk.answer(ticket) == .outcomes([.done]) && desk.run(1)?.attempt == 3 && desk.stop(1)?.run != desk.run(1))
   }
 
+  @Test("to cancel what a host can't revert has it tried anew each ten seconds, and not before, also by the next lead")
+  func cancelUnreverted() throws {
+    let desk = try LeadDesk([LeadDesk.job(1)])
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    // It was held for a reason of its own, before it was told.
+    try desk.end(1, .held, isReverted: false)
+    for attempt in [2, 3] {
+      #expect(desk.run(1)?.attempt == attempt && desk.stop(1)?.event == .cancelled)
+      try desk.end(1, .held, isReverted: false)
+      #expect(desk.run(1) == nil && desk.job(1)?.state == .held)
+      #expect(try desk.ask(.cancel(reason: "again"), 1) == .done)
+      desk.ledger.now += 8_000
+      try desk.settle()
+      #expect(desk.run(1) == nil)
+      desk.ledger.now += 2_000
+      try desk.settle()
+    }
+    try desk.end(1, .held, isReverted: false)
+    try desk.replaceLead()
+    #expect(desk.run(1)?.attempt == 5 && desk.stop(1)?.event == .cancelled)
+    try desk.end(1, .cancelled)
+    #expect(desk.job(1)?.state == .cancelled && desk.run(1) == nil)
+  }
+
   @Test("to replace what a host can't revert does not leave it held, also if another lead finds it so")
   func replaceUnrevertedByNextLead() throws {
     let desk = try LeadDesk([LeadDesk.job(1)])

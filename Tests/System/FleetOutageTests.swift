@@ -120,8 +120,11 @@ extension FleetSystemTests {
         try await daemon.get("/v1/status")["writer"]?["unflushedObjects"]?.integer ?? 0
       }
       try await daemon.poll { try await unflushed() >= 200 }
-      // Time enough for what would not wait.
-      for _ in 0..<50 { #expect(try await unflushed() <= 300) }
+      // Time enough for what would not wait, and would make 2,000.
+      for _ in 0..<50 {
+        let count = try await unflushed()
+        #expect(count < 1_000)
+      }
       @Sendable func steps() throws -> Int {
         try DaemonRoot.entries(folder).count { "\($0)".hasPrefix("step-") }
       }
