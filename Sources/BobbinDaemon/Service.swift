@@ -322,7 +322,7 @@ final class Service: Sendable {
   ///
   /// - Returns: true if everything merged is on disk.
   private func end(_ engine: Engine) async -> Bool {
-    let flush = TimeExtension("stopping: writing to disk", queue: queue, log: log)
+    let flush = TimeExtension("stopping: writing to disk", queue: queue, log: log) { engine.daemon.writerActivity }
     defer { flush.end() }
     let isFlushed = await engine.daemon.stop { flush.begin() }
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

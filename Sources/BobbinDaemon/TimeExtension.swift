@@ -20,10 +20,10 @@ final class TimeExtension: Sendable {
   /// - Parameters:
   ///   - status: what the manager shows meanwhile.
   ///   - queue: where it looks; one that what it looks at does not occupy.
-  ///   - progress: a number that changes while something is done; by default what files are read and written.
+  ///   - progress: a number that changes while something is done.
   init(
     _ status: String, queue: DispatchQueue, log: DaemonLog,
-    progress: @escaping @Sendable () -> UInt64 = { ProcessActivity.fileBlocks }
+    progress: @escaping @Sendable () -> UInt64
   ) {
     self.status = status
     timer = OneShotTimer(queue: queue)

@@ -76,7 +76,7 @@ extension Daemon {
   package func hangingParts() -> [String] { progressCheck.look() }
 
   /// The check of the parts without which nothing goes on. Only the writer waits for disks and databases, whose answers take
-  /// their time; what it writes meanwhile counts, and so does each question whether a transaction is written.
+  /// their time; what it writes meanwhile counts, also to a database elsewhere.
   static func progressCheck(
     of scheduler: Scheduler, main: ManagedObjectContext, occupation: OccupationRecorder, writer: ManagedObjectContext,
     in membership: Membership?
@@ -86,9 +86,16 @@ extension Daemon {
       .init(name: "main", call: { answer in main.perform { _ in answer() } }, work: { occupation.count }),
       .init(
         name: "the writer", patience: 6, call: { answer in writer.perform { _ in answer() } },
-        work: { ProcessActivity.fileBlocks &+ (membership?.searchCount ?? 0) }),
+        work: { writerActivity(in: membership) }),
     ])
   }
+
+  private static func writerActivity(in membership: Membership?) -> UInt64 {
+    ProcessActivity.fileBlocks &+ (membership?.writerActivity ?? 0)
+  }
+
+  /// A number that grows while disks and databases take what is written.
+  package var writerActivity: UInt64 { Self.writerActivity(in: membership) }
 
   /// Tells operators that the store could not be opened until now, as its disk was full.
   package func tellOfFullStore(_ error: any Error, since: Date) {

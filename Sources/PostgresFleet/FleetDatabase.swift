@@ -16,6 +16,10 @@ package struct FleetDatabase: Sendable {
   /// True if jobs of a store that was copied here are still bound to the founder, which this host is.
   package let hasBoundJobs: Bool
 
+  /// The time for an answer whether a transaction is written: it asks for a row for which it may have to wait ten seconds, and
+  /// each question without an answer tells the watchdog that the writer is not stuck.
+  private static let receiptLimit = Duration.seconds(12)
+
   /// Finds the ledger in the schema of a store, or makes it.
   ///
   /// - Parameters:
@@ -173,7 +177,8 @@ package struct FleetDatabase: Sendable {
     recorded: @escaping @Sendable ([EndedRun]) -> Void
   ) throws(StoreError) -> StoreParticipant {
     StoreParticipant(
-      host: host, spool: spool, job: jobs.entity, ledger: try ledger("receipts", of: host, log: log),
+      host: host, spool: spool, job: jobs.entity,
+      ledger: try ledger("receipts", of: host, answerLimit: Self.receiptLimit, log: log),
       sessionName: session("store", of: host), recorded: recorded)
   }
 }

@@ -118,6 +118,34 @@ struct ConnectionTests {
     #expect(try connection.query("SELECT count(*) FROM t").integer(0, 0) == 20_000)
   }
 
+  @Test("tells while it writes that the server takes it, as watchdogs want to know, and not while it reads")
+  func traffic() throws {
+    var options = PostgresStoreOptions()
+    options.schemaName = "public"
+    let settings = Connection.Settings(target: try ConnectionTarget(database.url, options: options))
+    let writer = try Connection(settings)
+    _ = try writer.query("CREATE TABLE t (text text)")
+    // In a transaction of which nobody else sees anything, as a long import is.
+    try writer.control("BEGIN")
+    let long = String(repeating: "x", count: 200_000)
+    var last = settings.traffic.count
+    _ = try writer.copy("COPY t FROM STDIN (FORMAT binary)") { (rows) throws(StoreError) in
+      for _ in 0..<10 {
+        try rows.beginRow(1)
+        rows.text(long)
+        // A row is sent with the next.
+        if rows.rowCount == 1 { continue }
+        #expect(settings.traffic.count > last)
+        last = settings.traffic.count
+      }
+    }
+    try writer.control("COMMIT")
+    last = settings.traffic.count
+    let reader = try Connection(settings, .reader)
+    #expect(try reader.query("SELECT text FROM t").rowCount == 10)
+    #expect(settings.traffic.count == last)
+  }
+
   @Test("tells what a lost connection means, before the commit and during it, and is never used again")
   func lostConnection() throws {
     for isCommitting in [false, true] {

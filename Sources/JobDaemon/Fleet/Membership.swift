@@ -14,6 +14,8 @@ import SystemSupport
 final class Membership: Sendable {
   private struct State {
     var driver: MemberDriver?
+    /// The store whose transactions are fenced, once this host has joined.
+    var store: PostgresStore?
     var number: Int?
     /// The spools of the jobs that run here and came to other hosts.
     var spools: [ManagedObjectID: String] = [:]
@@ -138,8 +140,9 @@ final class Membership: Sendable {
     }
   }
 
-  /// The number of times that the database was asked in vain whether the writer's transaction is there.
-  var searchCount: UInt64 { driver?.searchCount ?? 0 }
+  /// A number that grows while the database takes and answers what the writer sends, and with each time that it is asked in
+  /// vain whether the writer's transaction is there.
+  var writerActivity: UInt64 { (driver?.searchCount ?? 0) &+ (state.withLock { $0.store }?.traffic ?? 0) }
 
   // MARK: Reports
 
@@ -209,7 +212,7 @@ final class Membership: Sendable {
     do throws(StoreError) { store.accompanyTransactions(by: try driver.participant(number)) } catch {
       return events.send(.fatal(.storeFailure("\(error)")))
     }
-    state.withLock { $0.number = number }
+    state.withLock { ($0.number, $0.store) = (number, store) }
     log.notice("joined the fleet as host \(number)")
   }
 

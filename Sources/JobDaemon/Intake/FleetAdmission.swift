@@ -151,7 +151,7 @@ final class FleetAdmission: Sendable {
     /// The bytes of their copied inputs.
     var copiedSize = 0
     /// Other spools' jobs for which one of the files waits.
-    var watched: [ManagedObjectID] = []
+    var watched: Set<ManagedObjectID> = []
   }
 
   /// Asks the ledger, whose plan searches for names by their index however the tables grow while they are not analyzed.
@@ -269,7 +269,8 @@ final class FleetAdmission: Sendable {
 
   /// Expects the end of a job of another spool, of which nobody tells this one.
   private func watch(_ id: ManagedObjectID, _ job: JobSpecification, round: inout Round) {
-    round.watched.append(id)
+    // Two files of a round may repeat one job.
+    guard round.watched.insert(id).inserted else { return }
     if scheduler.read({ schedule, _ in schedule.contains(id) }) { return }
     round.placeholders.append(NewJob(elsewhere: id, file: nil, type: job.type, queue: job.queue, name: job.id ?? ""))
   }

@@ -12,6 +12,8 @@ package final class Connection: @unchecked Sendable {
     let target: ConnectionTarget
     var noticeLog: (@Sendable (String) -> Void)?
     var statementLog: (@Sendable (StatementEvent) -> Void)?
+    /// Counts what comes and goes on the connections that write.
+    let traffic = Traffic()
     /// The uniqueness constraints of the model, by the names of their indexes.
     var constraints: [String: UniqueConstraint] = [:]
   }
@@ -41,7 +43,8 @@ package final class Connection: @unchecked Sendable {
     self.role = role
     name = settings.target.applicationName
     transactionSettings = settings.target.transactionSettings(ofSession: name)
-    link = try ServerLink(settings.target, noticeLog: settings.noticeLog)
+    link = try ServerLink(
+      settings.target, noticeLog: settings.noticeLog, traffic: role == .writer ? settings.traffic : nil)
   }
 
   /// Makes another connection of a store that is open.

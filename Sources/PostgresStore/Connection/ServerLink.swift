@@ -1,6 +1,7 @@
 import CPostgres
 import Glibc
 import StoreInterface
+import Synchronization
 
 /// A session with a server: owns libpq's handle and waits for what it does, never longer than a limit.
 ///
@@ -12,6 +13,7 @@ final class ServerLink {
   private var open: OpaquePointer?
   private let limit: Duration
   private let notices: NoticeBox
+  private let traffic: Traffic?
   /// The end of all waits until the next statement.
   private var deadline = ContinuousClock.now
   /// Asked while a statement runs; true lets the server cancel it.
@@ -21,8 +23,13 @@ final class ServerLink {
   private static let interruptionInterval: Int32 = 20
 
   /// Connects to the first of the target's servers that answers as wanted.
-  init(_ target: ConnectionTarget, noticeLog: (@Sendable (String) -> Void)?) throws(StoreError) {
+  ///
+  /// - Parameter traffic: counts what comes and goes; nil if nobody asks.
+  init(
+    _ target: ConnectionTarget, noticeLog: (@Sendable (String) -> Void)?, traffic: Traffic? = nil
+  ) throws(StoreError) {
     place = target.place
+    self.traffic = traffic
     limit = target.answerLimit
     notices = NoticeBox(log: noticeLog)
     deadline = .now + target.connectLimit
@@ -157,7 +164,7 @@ final class ServerLink {
     let handle = try handle()
     while true {
       switch PQflush(handle) {
-      case 0: return
+      case 0: return traffic?.note() ?? ()
       case 1: try receive(handle, Int16(POLLIN | POLLOUT))
       default: throw fail()
       }
@@ -211,8 +218,18 @@ final class ServerLink {
   private func receive(_ handle: OpaquePointer, _ events: Int16) throws(StoreError) {
     let ready = try poll(handle, events)
     if ready == 0 { throw fail("the server did not answer within \(limit)") }
+    traffic?.note()
     if ready & ~Int16(POLLOUT) != 0, PQconsumeInput(handle) == 0 { throw fail() }
   }
+}
+
+/// Counts how often servers have taken or sent something on some connections, as a sign that they are at work.
+final class Traffic: Sendable {
+  private let number = Atomic<UInt64>(0)
+
+  var count: UInt64 { number.load(ordering: .relaxed) }
+
+  func note() { number.add(1, ordering: .relaxed) }
 }
 
 /// A descriptor of our own for a socket that libpq closes when it wants to.

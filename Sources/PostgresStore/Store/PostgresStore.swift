@@ -16,6 +16,9 @@ public final class PostgresStore: PersistentStore, Sendable {
   /// The work that SQL has left to memory so far.
   package var residuals: ResidualCount { tables.residuals }
 
+  /// A number that grows while the server takes what is written, or answers to it.
+  package var traffic: UInt64 { settings.traffic.count }
+
   private let plan: WritingPlan
   private let options: PostgresStoreOptions
   private let tables: StoredTables
