@@ -229,7 +229,8 @@ struct JobRows: Sendable {
     }
     let kept = told(event: "r.stop", reason: #"coalesce(r.reason, j."stopReason")"#)
     let heldForIt = told(event: "'\(JobEvent.held.rawValue)'", reason: "r.reason")
-    return set(kept, of: returned, if: "NOT \(toReplace)")
+    let hasToEnd = "r.stop NOT IN ('\(JobEvent.interrupted.rawValue)', '\(JobEvent.held.rawValue)')"
+    return set(kept, of: returned, if: "NOT \(toReplace)") + set(kept, of: held, if: hasToEnd)
       + set(heldForIt, of: held, if: #"\#(toReplace) AND j."state" <> 'held'"#)
   }
 

@@ -92,7 +92,9 @@ extension MemoryLedger {
         // What an attempt that only ended early has saved stays.
         if one.event != .interrupted { job.isPartial = !one.isReverted && (!state.isFinal || state == .quarantined) }
         // The lead may die before it has done it.
-        if let stop, stop.event != .interrupted, one.event == .interrupted || one.event == .failed {
+        if let stop, stop.event != .interrupted,
+          [.interrupted, .failed].contains(one.event) || one.event == .held && stop.event != .held
+        {
           self.tell(&job, stop.event, stop.reason ?? job.stop?.reason)
         }
       }

@@ -89,6 +89,17 @@ struct RewritingTests {
     #expect(desk.answer(ticket) == .outcomes([.done]) && desk.run(1)?.attempt == 3 && desk.stop(1)?.run != desk.run(1))
   }
 
+  @Test("to cancel what is held before it is told is carried out by the next lead, if the first dies before it has")
+  func cancelHeld() throws {
+    let desk = try LeadDesk([LeadDesk.job(1)])
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    try desk.tellEnd(1, .held, isReverted: false)
+    try desk.replaceLead()
+    #expect(desk.run(1)?.attempt == 2 && desk.stop(1)?.event == .cancelled)
+    try desk.end(1, .cancelled)
+    #expect(desk.job(1)?.state == .cancelled)
+  }
+
   @Test("to cancel what a host can't revert has it tried anew each ten seconds, and not before, also by the next lead")
   func cancelUnreverted() throws {
     let desk = try LeadDesk([LeadDesk.job(1)])
