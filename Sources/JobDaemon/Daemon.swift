@@ -310,6 +310,7 @@ package final class Daemon: Sendable {
   package func stop(willFlush: @Sendable () -> Void = {}) async -> Bool {
     let limit = configuration.value.writer.shutdownTimeout
     notices.close()
+    schedules.stop()
     // Or else the intake would wait for a database that is away.
     membership?.close()
     // Its workers take no more, so others do.

@@ -130,6 +130,7 @@ final class FleetAdmission: Sendable {
       }
       return (.replace(replacements), { replacing.answer.set($0) })
     }
+    if orders.isEmpty { return [] }
     do { return try membership.number(orders) } catch is NoAnswer {
       throw StoreError(.unavailable, "the database of the fleet does not answer")
     }

@@ -95,13 +95,18 @@ final class Schedules: Sendable {
     advance()
   }
 
-  /// Fires nothing more; returns when nothing is being submitted.
-  func close() {
+  /// Fires nothing more; what is being submitted goes on, and is tried again at the next start if it fails.
+  func stop() {
     state.withLock { state in
       state.isClosed = true
       state.watcher?.stop()
     }
     timer.cancel()
+  }
+
+  /// Stops, and returns when nothing is being submitted.
+  func close() {
+    stop()
     queue.sync {}
   }
 
@@ -123,7 +128,7 @@ final class Schedules: Sendable {
     } catch {
       let isNews = state.withLock { state in
         defer { state.told.submission = true }
-        return !state.told.submission
+        return !state.told.submission && !state.isClosed
       }
       if isNews { log.error("the jobs of schedules can't be submitted yet: \(error)") }
       return timer.arm(after: Self.retryDelay) { [weak self] in self?.advance() }
