@@ -100,7 +100,7 @@ struct RewritingTests {
     #expect(desk.job(1)?.state == .cancelled)
   }
 
-  @Test("to cancel what a host can't revert has it tried anew each ten seconds, and not before, also by the next lead")
+  @Test("to cancel what a host can't revert has it tried anew every ten seconds, and not before, also by the next lead")
   func cancelUnreverted() throws {
     let desk = try LeadDesk([LeadDesk.job(1)])
     #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)

@@ -75,6 +75,7 @@ final class FleetRetentionSteps: RetentionSteps {
       let found = try membership.reader().finalJobs(state, endedBefore: date, skipping: kept, limit: limit)
       if found.isEmpty { return 0 }
       let removed = try await membership.remove(found.map(\.job))
+      // The answer may be that of an earlier removal, for which nobody waited any more.
       self.state.withLock { $0.kept[state] = max(0, kept + found.count - removed) }
       if removed > 0 { return removed }
     }

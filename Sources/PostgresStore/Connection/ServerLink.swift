@@ -164,7 +164,9 @@ final class ServerLink {
     let handle = try handle()
     while true {
       switch PQflush(handle) {
-      case 0: return traffic?.note() ?? ()
+      case 0:
+        traffic?.note()
+        return
       case 1: try receive(handle, Int16(POLLIN | POLLOUT))
       default: throw fail()
       }
