@@ -10,7 +10,8 @@ import SystemSupport
 /// Removes final jobs when they are too old, too many, or the store is too large.
 ///
 /// It works in small steps, each on disk before the next, so that nothing waits for it. In between it sleeps: it is
-/// woken by jobs that end, and by one timer for the age of the oldest. In a fleet only the lead's removes any.
+/// woken by jobs that end, and by one timer for the age of the oldest, or for another look at those that something still
+/// needs. In a fleet only the lead's removes any.
 final class Retention: Sendable {
   private struct State {
     var counts: [JobState: Int]?
@@ -18,6 +19,10 @@ final class Retention: Sendable {
     var arrivals: [JobState: Int] = [:]
     /// Jobs that ended since the size of the store was last checked.
     var unseen = 0
+    /// True while the timer is armed for the age of a job: those that end later become too old later.
+    var waitsForAge = false
+    /// The time of the run that last removed some, or of the first.
+    var lastRemoval: Date?
   }
 
   private static let states: [JobState] = [.completed, .cancelled, .discarded]
@@ -27,9 +32,9 @@ final class Retention: Sendable {
   private static let jobsPerLook = 1_000
   /// Jobs removed in one step, which occupies whoever removes them for some milliseconds.
   private static let stepSize = 500
-  /// The time, in seconds, until the next look at jobs that are too many and had to stay: nobody tells when they need no
-  /// longer stay.
-  private static let patience: TimeInterval = 10
+  /// The time, in seconds, until the next look at jobs that had to stay, since nobody tells when they need no longer: as long
+  /// again as none has gone, within these bounds.
+  private static let patience: ClosedRange<TimeInterval> = 10...3600
 
   private let engine: JobEngine
   private let steps: any RetentionSteps
@@ -51,7 +56,7 @@ final class Retention: Sendable {
       state.arrivals.merge(ends) { $0 + $1 }
       state.unseen += ends.values.reduce(0, +)
       // Nothing is known yet, or there was nothing whose age could be waited for.
-      guard state.counts != nil, timer.isArmed else { return true }
+      guard state.counts != nil, state.waitsForAge else { return true }
       return Self.areTooMany(state, settings) || (settings.storeSize > 0 && state.unseen >= Self.jobsPerLook)
     }
     if isDue { runSoon() }
@@ -85,9 +90,10 @@ final class Retention: Sendable {
 
   private func removeAll() async throws {
     if !steps.mayRemove { return }
+    state.withLock { $0.waitsForAge = false }
     let settings = settings
     var counts: [JobState: Int] = [:]
-    var total = 0
+    var (total, areLeft) = (0, false)
     let now = try steps.now()
     for state in Self.states {
       // Those that end from now on are counted, too, or come on top: rather twice than not at all.
@@ -107,6 +113,8 @@ final class Retention: Sendable {
         if !(await steps.waitUntilDurable()) { return }
       }
       counts[state] = count
+      if try await steps.firstEnd(state, from: .distantPast).map({ $0 < cutoff }) ?? false { areLeft = true }
+      if count > settings.count(state) { areLeft = true }
     }
     let (areTooMany, areNew) = state.withLock { state in
       state.counts = counts
@@ -120,7 +128,12 @@ final class Retention: Sendable {
       while !isStopped { if !(try await steps.reclaim()) { break } }
       engine.log.notice("retention removed \(total) final jobs")
     }
-    try await arm(settings, now, notAfter: areTooMany ? now + Self.patience : nil)
+    let idle = state.withLock { state in
+      if total > 0 || state.lastRemoval == nil { state.lastRemoval = now }
+      return state.lastRemoval.map { now.timeIntervalSince($0) } ?? 0
+    }
+    let patience = min(max(idle, Self.patience.lowerBound), Self.patience.upperBound)
+    try await arm(settings, now, notAfter: areLeft ? now + patience : nil)
   }
 
   /// Removes the oldest jobs while the store is too large; returns how many.
@@ -144,7 +157,7 @@ final class Retention: Sendable {
     return total
   }
 
-  /// Arms the timer for when the next job becomes too old. What was that already and had to stay is looked at with it.
+  /// Arms the timer for when the next job becomes too old.
   ///
   /// - Parameters:
   ///   - now: the time up to which jobs were looked at.
@@ -156,6 +169,7 @@ final class Retention: Sendable {
       guard let end = try await steps.firstEnd(state, from: now - age) else { continue }
       // A second late, so that jobs that ended together are removed together.
       due = min(due ?? .distantFuture, end + age + 1)
+      self.state.withLock { $0.waitsForAge = true }
     }
     guard let due else { return timer.disarm() }
     steps.arm(timer, for: due) { [weak self] in self?.runSoon() }
