@@ -16,8 +16,8 @@ package struct FleetTimes: Sendable {
   package var jitter: Int64 = 50
   /// The longest pause between two rounds of the lead: a millisecond for each job that the last one was about, none for one.
   package var round: Int64 = 10
-  /// The longest that a transaction may last: news may become visible so late.
-  package var longestTransaction: Int64 = 60_000
+  /// The time after which a transaction that goes on has the lead ask which of them write news.
+  package var writerPatience: Int64 = 30_000
   /// The time after which a request that met no database is made again.
   package var retry: Int64 = 200
   /// The transactions of one slot, before it is replaced by a new one; old versions of its row are left behind.

@@ -54,7 +54,7 @@ package struct Lead: Sendable {
     self.times = times
     self.agingStep = agingStep
     self.limits = limits
-    floor = NewsFloor(longestTransaction: times.longestTransaction)
+    floor = NewsFloor(patience: times.writerPatience)
   }
 
   /// Applies new limits of queues and types.
@@ -166,8 +166,6 @@ package struct Lead: Sendable {
       assigner?.answerQuestions(at: now)
       assigner?.revertAgain(at: now)
     }
-    // Below the floor nothing is deleted.
-    if knownNews.isEmpty { floor.note(now.steady) }
     guard var round = assigner?.nextRound(floor: floor.number, at: now), hasHint || !round.isEmpty else {
       let alarm = assigner?.nextAlarm
       if alarm?.steady == nil && alarm?.wall == nil { return .rest(until: nil) }
@@ -180,6 +178,7 @@ package struct Lead: Sendable {
     }
     isToDelete = false
     round.knownNews = knownNews
+    round.asksForWriters = floor.asksForWriters(at: now.steady)
     if !round.starts.isEmpty, now.steady >= nextStartRemoval {
       round.forgetsStarts = true
       nextStartRemoval = now.steady + Self.startRemovalPause
@@ -195,7 +194,7 @@ package struct Lead: Sendable {
     switch reply {
     case .loaded(let state):
       assigner = Assigner(state, agingStep: agingStep, limits: limits, at: now)
-      floor = NewsFloor(longestTransaction: times.longestTransaction)
+      floor = NewsFloor(patience: times.writerPatience)
       hasHint = true
       hasJustRead = true
       knownNews = []

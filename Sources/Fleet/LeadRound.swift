@@ -8,6 +8,8 @@ package struct LeadRound: Sendable {
   package var floor: Int64
   /// The numbers of news that were read before, and are only deleted.
   package var knownNews: [Int64] = []
+  /// True to ask for the transactions that write news; see ``NewsFloor/asksForWriters(at:)``.
+  package var asksForWriters = false
   /// New assignments.
   package var runs: [Run] = []
   /// The number of them that count for each rate, with the milliseconds for which they do.

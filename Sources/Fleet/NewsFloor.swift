@@ -6,11 +6,14 @@ package struct TransactionHorizon: Sendable, Equatable {
   package let oldest: Int64
   /// The timeline of the server, on which these numbers count.
   package let timeline: Int64
+  /// The names of the others that may have written news and were under way when it read; nil if nobody asked for them.
+  package let writers: Set<String>?
 
-  package init(own: Int64, oldest: Int64, timeline: Int64 = 1) {
+  package init(own: Int64, oldest: Int64, timeline: Int64 = 1, writers: Set<String>? = nil) {
     self.own = own
     self.oldest = oldest
     self.timeline = timeline
+    self.writers = writers
   }
 }
 
@@ -18,47 +21,62 @@ package struct TransactionHorizon: Sendable, Equatable {
 ///
 /// News get their numbers before their transactions commit, so that a lower one may come after a higher one. Rows that are
 /// gone stay in the index while somebody has an old snapshot open, and are met by each search that begins below them.
+///
+/// No time tells that a transaction has ended: its commit may wait for a standby, or the server stand still. Their numbers
+/// tell it, but among them are those of other programs, which may go on for hours: then the transactions that write news are
+/// asked for by name.
 package struct NewsFloor: Sendable {
-  /// The time after which no transaction is under way any more, in milliseconds.
-  private let longestTransaction: Int64
+  /// A number that is to become the floor.
+  private struct Mark {
+    /// The highest number at a time.
+    let number: Int64
+    /// The time, or that of the last look for writers.
+    var time: Int64
+    /// A transaction that began after that: the number becomes the floor when all earlier ones have ended.
+    var successor: Int64?
+    /// The writers at a later time: or when all of these have ended.
+    var writers: Set<String>?
+  }
+
+  /// The milliseconds for which writers are not asked for, which costs the server a look at all locks.
+  private let patience: Int64
   package private(set) var number: Int64 = 0
   /// The highest number that was read.
   private var highest: Int64 = 0
-  /// The highest number at a time, and a transaction that began after that; the number becomes the floor when all
-  /// earlier ones have ended.
-  private var mark: (number: Int64, time: Int64, successor: Int64?)?
+  private var mark: Mark?
   private var timeline: Int64?
 
-  package init(longestTransaction: Int64 = FleetTimes().longestTransaction) {
-    self.longestTransaction = longestTransaction
-  }
+  package init(patience: Int64 = FleetTimes().writerPatience) { self.patience = patience }
+
+  /// True if the next transaction that reads is to ask for the writers, before it reads.
+  package func asksForWriters(at time: Int64) -> Bool { mark.map { time - $0.time >= patience } ?? false }
 
   /// Takes in what a transaction has read.
   package mutating func note(_ numbers: some Sequence<Int64>, _ horizon: TransactionHorizon, at time: Int64) {
     if let timeline, timeline != horizon.timeline {
       // Behind a failover numbers may begin again where another server was.
-      self = NewsFloor(longestTransaction: longestTransaction)
+      self = NewsFloor(patience: patience)
     }
     timeline = horizon.timeline
     // First, since what had ended when it read is among what it has read.
-    if let mark {
-      if let successor = mark.successor {
-        if horizon.oldest >= successor { reach(mark.number) }
-      } else {
-        self.mark?.successor = horizon.own
-      }
+    if let mark, hasReached(mark, horizon) {
+      number = mark.number
+      self.mark = nil
     }
     highest = numbers.reduce(highest, max)
-    if mark == nil { mark = (highest, time, nil) }
+    guard var mark else { return mark = Mark(number: highest, time: time) }
+    mark.successor = mark.successor ?? horizon.own
+    if let writers = horizon.writers {
+      mark.writers = mark.writers ?? writers
+      mark.time = time
+    }
+    self.mark = mark
   }
 
-  /// Takes in how much time has passed, for a transaction that lasts as long as it may.
-  package mutating func note(_ time: Int64) {
-    if let mark, time - mark.time >= longestTransaction { reach(mark.number) }
-  }
-
-  private mutating func reach(_ number: Int64) {
-    self.number = number
-    mark = nil
+  /// True if all transactions have ended that may have drawn a number below the mark.
+  private func hasReached(_ mark: Mark, _ horizon: TransactionHorizon) -> Bool {
+    if let successor = mark.successor, horizon.oldest >= successor { return true }
+    guard let writers = horizon.writers else { return false }
+    return writers.isDisjoint(with: mark.writers ?? writers)
   }
 }

@@ -99,7 +99,8 @@ final class FleetJobs: Sendable {
       let ledger = try membership.reader()
       let known = outcomes.withLock { $0 }
       let (found, horizon) = try ledger.outcomes(
-        of: membership.spool, above: known.floor.number, besides: known.open.map(\.number))
+        of: membership.spool, above: known.floor.number, besides: known.open.map(\.number),
+        askingForWriters: known.floor.asksForWriters(at: Moment.now().steady))
       if let timeline = known.timeline, timeline != horizon.timeline {
         // Behind a failover another one may have the number of one that is known.
         outcomes.withLock { $0 = Outcomes() }
@@ -114,7 +115,6 @@ final class FleetJobs: Sendable {
       let readNumber = outcomes.withLock { outcomes in
         (outcomes.open, outcomes.timeline) = (open, horizon.timeline)
         outcomes.floor.note(found.lazy.map(\.number), horizon, at: Moment.now().steady)
-        outcomes.floor.note(Moment.now().steady)
         return min(outcomes.floor.number, (open.lazy.map(\.number).min() ?? .max) - 1)
       }
       membership.tell(.readOutcomes(upTo: readNumber))

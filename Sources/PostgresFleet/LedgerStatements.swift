@@ -151,8 +151,23 @@ enum LedgerStatements {
   }
 
   /// The transactions that this one is among; ahead of what is read, so that it has read what those that ended have left.
-  static let readHorizon = Request(
-    "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint, \(timeline)")
+  ///
+  /// - Parameters:
+  ///   - table: the table of what is read.
+  ///   - hasWriters: true to name the others that write to the table. Each has locked it since before it drew a number, and
+  ///     until all see what it has committed; everybody may see locks.
+  static func readHorizon(of table: String, withWriters hasWriters: Bool) -> Request {
+    let writers = """
+      (SELECT coalesce(string_agg(l.virtualtransaction, ' '), '') FROM pg_locks AS l WHERE l.locktype = 'relation' \
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+      AND l.relation = '\(table)'::regclass AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid())
+      """
+    return Request(
+      """
+      SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint, \(timeline), \
+      \(hasWriters ? writers : "NULL::text")
+      """)
+  }
 
   /// Tells spools which jobs of theirs are over, or held.
   static func tellSpools(of jobs: [(spool: String, job: ManagedObjectID)]) -> Request {

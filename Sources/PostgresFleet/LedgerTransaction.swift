@@ -101,7 +101,9 @@ struct LedgerTransaction {
   private func fenced() -> StoreError { StoreError(.fenced, "the host was fenced") }
 
   func horizon(_ result: QueryResult) -> TransactionHorizon {
-    TransactionHorizon(own: result.integer(0, 0), oldest: result.integer(0, 1), timeline: result.integer(0, 2))
+    TransactionHorizon(
+      own: result.integer(0, 0), oldest: result.integer(0, 1), timeline: result.integer(0, 2),
+      writers: result.textIfPresent(0, 3).map { Set($0.split(separator: " ").map(String.init)) })
   }
 
   // MARK: Beats
@@ -198,7 +200,10 @@ struct LedgerTransaction {
     // Behind the answers: a record stays while an order for it has none.
     if !round.deleted.isEmpty { statements.append(JobRows.remove(round.deleted)) }
     // Last, so that the rows that come with orders know of these changes.
-    let reading = [LedgerStatements.readHorizon, Self.takeNews(above: round.floor, besides: round.knownNews)]
+    let reading = [
+      LedgerStatements.readHorizon(of: "_inbox", withWriters: round.asksForWriters),
+      Self.takeNews(above: round.floor, besides: round.knownNews),
+    ]
     let results = Array(try commit(statements + reading)[statements.count...])
     // It is written by now: a lead that can't have the news loads what they say.
     do throws(StoreError) { return .news(try news(results[1]), horizon(results[0])) } catch {

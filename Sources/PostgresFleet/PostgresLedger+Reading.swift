@@ -95,12 +95,15 @@ extension PostgresLedger {
 
   /// Reads which jobs that came to a spool have ended on other hosts, with numbers above a floor, but for those whose
   /// numbers are known.
+  ///
+  /// - Parameter asksForWriters: see ``NewsFloor/asksForWriters(at:)``.
   package func outcomes(
-    of spool: String, above floor: Int64, besides known: [Int64]
+    of spool: String, above floor: Int64, besides known: [Int64], askingForWriters asksForWriters: Bool = false
   ) throws(StoreError) -> ([Outcome], TransactionHorizon) {
     try apart { (transaction) throws(StoreError) in
       let results = try transaction.connection.pipeline([
-        LedgerStatements.readHorizon, LedgerStatements.outcomes(of: spool, above: floor, besides: known),
+        LedgerStatements.readHorizon(of: "_outcome", withWriters: asksForWriters),
+        LedgerStatements.outcomes(of: spool, above: floor, besides: known),
       ])
       let found = results[1]
       var outcomes: [Outcome] = []

@@ -89,7 +89,7 @@ extension FleetProgram.Action {
     case .submit(let machine, _), .order(let machine, _), .kill(let machine, _), .stop(let machine, _),
       .cut(let machine, _), .disturb(let machine, _, _, _):
       machine
-    case .killLead, .outage, .failover, .deafness, .remove, .compare: nil
+    case .killLead, .outage, .failover, .deafness, .foreignTransaction, .remove, .compare: nil
     }
   }
 }

@@ -28,6 +28,8 @@ package struct FleetProgram: Sendable {
     case deafness(Int64)
     /// Has the next requests of a machine go wrong.
     case disturb(machine: Int, MemberChannelSet, Disturbance, count: Int)
+    /// Another program has a transaction open for a time, in which it has written something.
+    case foreignTransaction(Int64)
     /// Has the lead remove all jobs that are final.
     case remove
     /// Compares the lead's schedule with one that is made anew.
@@ -48,6 +50,8 @@ package struct FleetProgram: Sendable {
     case pause(before: Int, Int64)
     /// The answer takes so long.
     case slowAnswer(Int64)
+    /// The commit takes so long, in which nobody sees it and others wait for its rows: a standby or a disk does not answer.
+    case hangingCommit(Int64)
   }
 
   enum Wish: Sendable {
@@ -211,7 +215,21 @@ extension FleetProgram {
       }
     }
     rewrite(&random, jobCount: count)
+    linger()
     steps.sort { $0.time < $1.time }
+  }
+
+  /// Adds transactions that last long. By the seed alone: with another random number the seeds that found faults would make
+  /// other programs.
+  private mutating func linger() {
+    var random = RandomSource(seed: ~seed)
+    if random.chance(30) { add(.foreignTransaction(random.time(1_000..<30_000)), at: random.time(0..<4_000)) }
+    if !random.chance(30) { return }
+    for _ in 0..<random.number(1..<3) {
+      let hang = Disturbance.hangingCommit(random.time(500..<12_000))
+      let machine = random.number(0..<machines)
+      add(.disturb(machine: machine, random.number(2..<5), hang, count: 1), at: random.time(0..<4_000))
+    }
   }
 
   /// Adds wishes that change jobs as a whole.

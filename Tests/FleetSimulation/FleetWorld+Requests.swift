@@ -30,8 +30,9 @@ extension FleetWorld {
       call.disturbance = machine.disturbances[index].kind
       machine.disturbances[index].count -= 1
       if machine.disturbances[index].count == 0 { machine.disturbances.remove(at: index) }
-      machine.lastExcuse = max(machine.lastExcuse, now + 4_000)
-      noteTrouble(until: now + 4_000)
+      let delay: Int64 = if case .hangingCommit(let delay)? = call.disturbance { delay } else { 0 }
+      machine.lastExcuse = max(machine.lastExcuse, now + delay + 4_000)
+      noteTrouble(until: now + delay + 4_000)
     }
     judge.noteSent(request, at: now)
     switch call.disturbance {
@@ -61,6 +62,11 @@ extension FleetWorld {
         }
         return enqueue(.execute(call), at: resumption)
       }
+      if transaction.isComplete, !transaction.isAborted, case .hangingCommit(let delay)? = call.disturbance {
+        call.disturbance = nil
+        transaction.isCommitting = true
+        return enqueue(.execute(call), at: now + delay)
+      }
       switch ledger.step(transaction) {
       case .more: continue
       case .blocked:
@@ -76,7 +82,7 @@ extension FleetWorld {
 
   /// The time at which the client sends the next statement, if it does not do so now.
   private func interruption(of call: Call, _ transaction: MemoryLedger.Transaction) -> Int64? {
-    guard transaction.nextStatement > 0, !transaction.isAborted else { return nil }
+    guard transaction.nextStatement > 0, !transaction.isAborted, !transaction.isCommitting else { return nil }
     if case .pause(let statement, let delay) = call.disturbance, statement == transaction.nextStatement {
       call.disturbance = nil
       return now + delay

@@ -39,6 +39,7 @@ extension FleetWorld {
     case .disturb(let number, let channel, let kind, let count):
       machines[number].disturbances.append((channel, kind, count))
       excuse(machines[number], for: 3_000)
+    case .foreignTransaction(let duration): ledger.beginForeign(until: now + duration)
     case .remove: removeFinalJobs()
     case .compare: try judge.compare(self)
     }

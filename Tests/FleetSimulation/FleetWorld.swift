@@ -72,7 +72,7 @@ final class FleetWorld {
   init(_ program: FleetProgram) {
     self.program = program
     var times = FleetTimes()
-    times.longestTransaction = 4_500
+    times.writerPatience = 200
     times.slotLife = 7
     times.jobsAtOnce = program.jobsAtOnce
     self.times = times

@@ -91,9 +91,14 @@ extension MemoryLedger {
   // MARK: News
 
   /// Deletes news, and answers those that are not known.
-  func takeNews(above floor: Int64, besides known: [Int64], _ transaction: Transaction) throws {
+  func takeNews(
+    above floor: Int64, besides known: [Int64], askingForWriters: Bool, _ transaction: Transaction
+  ) throws {
+    let others = open.keys.filter { $0 != transaction.id }
+    let oldest = (others + [transaction.id] + (foreign.map { [$0.id] } ?? [])).min() ?? transaction.id
     let horizon = TransactionHorizon(
-      own: Int64(transaction.id), oldest: Int64(open.keys.min() ?? transaction.id), timeline: server.timeline)
+      own: Int64(transaction.id), oldest: Int64(oldest), timeline: server.timeline,
+      writers: askingForWriters ? Set(others.map(String.init)) : nil)
     transaction.reply = .news(news(above: floor, besides: known, transaction), horizon)
     for (number, _) in inbox.all(for: transaction.id) where number > floor {
       try inbox.write(number, nil, for: transaction.id)

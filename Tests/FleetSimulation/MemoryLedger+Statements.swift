@@ -38,7 +38,10 @@ extension MemoryLedger {
       [
         fence(receipt), { try self.write(round, $0) },
         // A job that the round has cancelled is not to be waited for.
-        { try self.takeNews(above: round.floor, besides: round.knownNews, $0) }, { self.addKnown($0) },
+        {
+          try self.takeNews(
+            above: round.floor, besides: round.knownNews, askingForWriters: round.asksForWriters, $0)
+        }, { self.addKnown($0) },
       ]
     case .readNews(let floor, let known):
       [{ self.readNews(above: floor, besides: known, $0) }, { self.addKnown($0) }]

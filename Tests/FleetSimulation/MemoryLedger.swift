@@ -16,6 +16,9 @@ package final class MemoryLedger: FleetLedger {
     var nextStatement = 0
     var reply = LedgerReply.written
     var isAborted = false
+    /// True while the server commits, for which it no longer needs the client.
+    var isCommitting = false
+    var isComplete: Bool { nextStatement > 0 && nextStatement == statements.count }
     /// The hosts that it takes over.
     var dead: [Int] = []
     /// The sessions that it deletes, as it has found them.
@@ -103,6 +106,8 @@ package final class MemoryLedger: FleetLedger {
   /// The numbers of runs; each is assigned once.
   var runNumbers: [Run: Int64] = [:]
   private var lastTransaction = 0
+  /// A transaction of another program on the same server, and the time at which it ends.
+  private var lastForeign: (id: Int, end: Int64)?
   private(set) var open: [Int: Transaction] = [:]
   /// The times of commits, and what brings back the tables of then; kept for as long as a failover may lose.
   private var past: [(time: Int64, bringBack: () -> Void)] = []
@@ -137,6 +142,15 @@ package final class MemoryLedger: FleetLedger {
     transaction.statements = statements(of: request)
     open[transaction.id] = transaction
     return transaction
+  }
+
+  var foreign: (id: Int, end: Int64)? { lastForeign.flatMap { $0.end > now ? $0 : nil } }
+
+  /// Has another program begin a transaction that writes something else.
+  func beginForeign(until end: Int64) {
+    if foreign != nil { return }
+    lastTransaction += 1
+    lastForeign = (lastTransaction, end)
   }
 
   /// Executes the next statement, or commits.

@@ -4,10 +4,12 @@ import Testing
 
 @Suite("The number below which no news are looked for")
 struct NewsFloorTests {
-  private var floor = NewsFloor(longestTransaction: 60_000)
+  private var floor = NewsFloor(patience: 60_000)
 
-  private mutating func read(_ numbers: [Int64], by own: Int64, oldest: Int64, at time: Int64 = 0) {
-    floor.note(numbers, TransactionHorizon(own: own, oldest: oldest), at: time)
+  private mutating func read(
+    _ numbers: [Int64], by own: Int64, oldest: Int64, beside writers: Set<String>? = nil, at time: Int64 = 0
+  ) {
+    floor.note(numbers, TransactionHorizon(own: own, oldest: oldest, writers: writers), at: time)
   }
 
   @Test("It rises once all transactions have ended that were under way when the news were read")
@@ -45,11 +47,28 @@ struct NewsFloorTests {
     #expect(floor.number == 2)
   }
 
-  @Test("It rises with time, where a transaction lasts as long as it may") mutating func time() {
+  @Test("It rises beside a transaction that goes on and on, if that writes no news") mutating func foreign() {
     read([1, 2], by: 10, oldest: 1, at: 100)
-    floor.note(60_099)
+    #expect(!floor.asksForWriters(at: 60_099))
+    #expect(floor.asksForWriters(at: 60_100))
+    read([3], by: 12, oldest: 1, at: 60_100)
     #expect(floor.number == 0)
-    floor.note(60_100)
+    read([4], by: 14, oldest: 1, beside: [], at: 60_101)
+    #expect(floor.number == 2)
+    // The next mark has its own time.
+    #expect(!floor.asksForWriters(at: 60_102))
+  }
+
+  @Test("It waits for a transaction that writes news, however long that takes, and not for others that began later")
+  mutating func hangingCommit() {
+    read([2], by: 10, oldest: 9)
+    read([], by: 12, oldest: 9, beside: ["3/5", "4/1"], at: 60_000)
+    #expect(floor.number == 0)
+    #expect(!floor.asksForWriters(at: 119_999))
+    read([], by: 14, oldest: 9, beside: ["3/5", "4/2"], at: 120_000)
+    read([], by: 16, oldest: 9, at: 600_000)
+    #expect(floor.number == 0)
+    read([1], by: 18, oldest: 9, beside: ["4/2", "5/1"], at: 600_001)
     #expect(floor.number == 2)
   }
 }

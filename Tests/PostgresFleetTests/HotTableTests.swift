@@ -52,8 +52,8 @@ struct HotTableTests {
     private let flusher: Connection
     private let number: Int
     private var slots: [Int: (slot: Int, number: Int64)] = [:]
-    private var news = NewsFloor(longestTransaction: 60_000)
-    private var outcomeNews = NewsFloor(longestTransaction: 60_000)
+    private var news = NewsFloor(patience: 60_000)
+    private var outcomeNews = NewsFloor(patience: 60_000)
     private var floors = BeatFloors()
     private(set) var jobCount: Int64 = 0
     private var roundCount = 0
@@ -98,7 +98,6 @@ struct HotTableTests {
       // As often as a lead does it with some hundred rounds a second.
       round.forgetsStarts = roundCount % 400 == 0
       let now = Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000)
-      news.note(now)
       guard case .news(let told, let horizon) = try ledger.perform(.round(round, try receipt(2))) else { return }
       news.note(told.lazy.map(\.number), horizon, at: now)
       guard case .runs(let runs, _, let last) = try ledger.perform(.readRuns(host: number, after: floors.runs)) else {
@@ -118,7 +117,6 @@ struct HotTableTests {
       #expect(Set(outcomes.flatMap(\.jobs)) == Set(jobs.map(\.id)))
       try ledger.forget(outcomes)
       let now = Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000)
-      outcomeNews.note(now)
       outcomeNews.note(outcomes.lazy.map(\.number), horizon, at: now)
     }
 

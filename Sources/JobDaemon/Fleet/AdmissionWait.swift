@@ -13,8 +13,10 @@ final class AdmissionWait: Sendable {
   }
 
   private struct State {
-    /// The wait under way, and its first job.
+    /// The wait under way, and the first job of its request.
     var waiting: (job: ManagedObjectID, answer: @Sendable (Outcome) -> Void)?
+    /// The requests with which the member goes on though nobody has waited for their answers, and the names of their jobs.
+    var unanswered: [ManagedObjectID: Set<String>] = [:]
     var isAway = false
     var isClosed = false
   }
@@ -26,37 +28,48 @@ final class AdmissionWait: Sendable {
 
   /// Has the member begin to write jobs, and waits for that, at most a minute and as long as the database is there.
   ///
+  /// Jobs with which it has begun before, without an answer, are not written once more: their answer is waited for.
+  ///
+  /// - Parameter begin: called once the wait is prepared; tells if the jobs are new to it, and to be written.
   /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, or the daemon stops, so that nothing was
-  ///   written, ``RefusedByServer`` if it will never be, and ``UnansweredAdmission`` if the jobs may be written later.
-  func wait(for jobs: [FleetJob], _ begin: () -> Void) throws {
+  ///   written, ``RefusedByServer`` if it will never be, ``UnansweredAdmission`` if the jobs may be written later, and
+  ///   ``AdmissionRace`` if an earlier request for some of them has its answer by now.
+  func wait(for jobs: [FleetJob], _ begin: (_ areNew: Bool) -> Void) throws {
     guard let first = jobs.first?.id else { return }
+    let names = Set(jobs.lazy.map(\.name))
     let answered = Latch()
     let result = Mutex(Outcome.unanswered)
-    let obstacle: String? = state.withLock { state in
-      if state.isClosed { return "this daemon is stopping, and has left the fleet" }
-      if state.isAway { return "the database of the fleet does not answer" }
+    let earlier: ManagedObjectID? = try state.withLock { state in
+      if state.isClosed { throw StoreError(.unavailable, "this daemon is stopping, and has left the fleet") }
+      if state.isAway { throw StoreError(.unavailable, "the database of the fleet does not answer") }
+      let earlier = state.unanswered.first { !$0.value.isDisjoint(with: names) }?.key
+      // Until its answer is here, which may be while nobody waits.
+      if earlier == nil { state.unanswered[first] = names }
       state.waiting = (
-        first,
+        earlier ?? first,
         { outcome in
           result.withLock { $0 = outcome }
           answered.open()
         }
       )
-      return nil
+      return earlier
     }
-    if let obstacle { throw StoreError(.unavailable, obstacle) }
-    begin()
+    begin(earlier == nil)
     _ = answered.wait(for: Self.limit)
     switch result.withLock({ $0 }) {
+    case .unanswered: throw UnansweredAdmission(ids: jobs.map(\.name))
+    case _ where earlier != nil: throw AdmissionRace()
     case .written: return
     case .refused(let refusal): throw refusal
-    case .unanswered: throw UnansweredAdmission(ids: jobs.map(\.name))
     }
   }
 
-  /// Ends the wait for these jobs; it may be over already.
+  /// Takes in the answer for these jobs, and ends the wait for them, which may be over already.
   func end(_ outcome: Outcome, of jobs: [ManagedObjectID]) {
-    end(outcome) { state in jobs.first == state.waiting?.job }
+    end(outcome) { state in
+      if let first = jobs.first { state.unanswered[first] = nil }
+      return jobs.first == state.waiting?.job
+    }
   }
 
   /// Ends the wait under way as the database is away, and refuses others until it is back.

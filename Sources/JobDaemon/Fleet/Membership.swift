@@ -333,13 +333,13 @@ final class Membership: Sendable {
 
   /// Has jobs written to the ledger, with orders that hold if they are, and waits for that; see ``AdmissionWait``.
   func admit(_ jobs: [FleetJob], placing orders: [NumberedOrder]) throws {
-    do {
-      guard let driver else { throw StoreError(.unavailable, "this host is not in the fleet now") }
-      try admission.wait(for: jobs) { driver.handle(.admit(jobs, placing: orders)) }
-    } catch let error as StoreError {
-      // Nothing was written.
-      for order in orders { answers.forget(order.ticket) }
-      throw error
+    var isBegun = false
+    // Nothing is written then.
+    defer { if !isBegun { for order in orders { answers.forget(order.ticket) } } }
+    guard let driver else { throw StoreError(.unavailable, "this host is not in the fleet now") }
+    try admission.wait(for: jobs) { areNew in
+      isBegun = areNew
+      if areNew { driver.handle(.admit(jobs, placing: orders)) }
     }
   }
 

@@ -329,8 +329,8 @@ final class FleetAdmission: Sendable {
   }
 }
 
-/// Two hosts have admitted jobs of the same ID in the same moment: the files are to be admitted once more, when the
-/// other's jobs are known.
+/// Jobs of the same ID were admitted in the same moment, by another host, or by an earlier request of this one: the files are
+/// to be admitted once more, when these jobs are known.
 struct AdmissionRace: Error {}
 
 extension NewJob {
