@@ -16,7 +16,7 @@ package struct FleetTimes: Sendable {
   package var jitter: Int64 = 50
   /// The longest pause between two rounds of the lead: a millisecond for each job that the last one was about, none for one.
   package var round: Int64 = 10
-  /// The time after which a transaction that goes on has the lead ask which of them write news.
+  /// The time after which the lead asks which transactions write news, if an old one is still under way.
   package var writerPatience: Int64 = 30_000
   /// The time after which a request that met no database is made again.
   package var retry: Int64 = 200

@@ -34,7 +34,9 @@ package struct NewsFloor: Sendable {
     var time: Int64
     /// A transaction that began after that: the number becomes the floor when all earlier ones have ended.
     var successor: Int64?
-    /// The writers at a later time: or when all of these have ended.
+    /// True if one of them was under way at the last read.
+    var isHeld = false
+    /// The writers at a later time: the number becomes the floor as well when all of these have ended.
     var writers: Set<String>?
   }
 
@@ -49,7 +51,7 @@ package struct NewsFloor: Sendable {
   package init(patience: Int64 = FleetTimes().writerPatience) { self.patience = patience }
 
   /// True if the next transaction that reads is to ask for the writers, before it reads.
-  package func asksForWriters(at time: Int64) -> Bool { mark.map { time - $0.time >= patience } ?? false }
+  package func asksForWriters(at time: Int64) -> Bool { mark.map { $0.isHeld && time - $0.time >= patience } ?? false }
 
   /// Takes in what a transaction has read.
   package mutating func note(_ numbers: some Sequence<Int64>, _ horizon: TransactionHorizon, at time: Int64) {
@@ -65,6 +67,7 @@ package struct NewsFloor: Sendable {
     }
     highest = numbers.reduce(highest, max)
     guard var mark else { return mark = Mark(number: highest, time: time) }
+    mark.isHeld = mark.successor != nil
     mark.successor = mark.successor ?? horizon.own
     if let writers = horizon.writers {
       mark.writers = mark.writers ?? writers

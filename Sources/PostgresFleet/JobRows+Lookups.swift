@@ -18,7 +18,7 @@ extension JobRows {
     var known: [String: NamedJob] = [:]
     for row in 0..<result.rowCount {
       known[result.text(row, 0)] = NamedJob(
-        id: id(result.integer(row, 1)), state: JobState(rawValue: result.text(row, 2)) ?? .held)
+        id: id(result.integer(row, 1)), state: Self.state(result.text(row, 2)))
     }
     return known
   }
@@ -74,5 +74,5 @@ extension JobRows {
   }
 
   /// A state that somebody has made unreadable keeps its job from running.
-  private static func state(_ name: String) -> JobState { JobState(rawValue: name) ?? .held }
+  static func state(_ name: String) -> JobState { JobState(rawValue: name) ?? .held }
 }

@@ -155,7 +155,7 @@ struct JobRows: Sendable {
     var job = FleetJob(
       id: id(integer(0)), name: text(1), specification: specification, place: optional(12),
       created: date(8).map(Self.milliseconds) ?? 0)
-    job.state = JobState(rawValue: text(5)) ?? .held
+    job.state = JobRows.state(text(5))
     job.attempt = Int(integer(6))
     let due = date(9)
     if job.isBegun {

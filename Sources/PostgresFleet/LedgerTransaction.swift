@@ -95,8 +95,11 @@ struct LedgerTransaction {
   /// Runs statements as one transaction, with one wait; returns their results.
   @discardableResult
   func commit(_ statements: [Request]) throws(StoreError) -> [QueryResult] {
-    Array(try connection.pipeline([Request("BEGIN")] + statements + [Request("COMMIT")])[1...].dropLast())
+    Array(try connection.pipeline([Self.begin] + statements + [Request("COMMIT")])[1...].dropLast())
   }
+
+  /// Whatever the default of the role: each statement sees what was committed before it, and by then has locked.
+  private static let begin = Request("BEGIN ISOLATION LEVEL READ COMMITTED")
 
   private func fenced() -> StoreError { StoreError(.fenced, "the host was fenced") }
 

@@ -25,7 +25,7 @@ extension PostgresLedger {
         hosts: transaction.knownHosts(results[2]),
         needs: (0..<counts.rowCount).map { row in
           FleetOverview.NeedCount(
-            state: JobState(rawValue: counts.text(row, 0)) ?? .held, type: counts.text(row, 1),
+            state: JobRows.state(counts.text(row, 0)), type: counts.text(row, 1),
             place: counts.textIfPresent(row, 2), count: Int(counts.integer(row, 3)))
         })
     }
@@ -101,7 +101,7 @@ extension PostgresLedger {
     of spool: String, above floor: Int64, besides known: [Int64], askingForWriters asksForWriters: Bool = false
   ) throws(StoreError) -> ([Outcome], TransactionHorizon) {
     try apart { (transaction) throws(StoreError) in
-      let results = try transaction.connection.pipeline([
+      let results = try transaction.commit([
         LedgerStatements.readHorizon(of: "_outcome", withWriters: asksForWriters),
         LedgerStatements.outcomes(of: spool, above: floor, besides: known),
       ])

@@ -49,11 +49,14 @@ struct NewsFloorTests {
 
   @Test("It rises beside a transaction that goes on and on, if that writes no news") mutating func foreign() {
     read([1, 2], by: 10, oldest: 1, at: 100)
+    read([], by: 12, oldest: 1, at: 200)
+    // It is not known yet that one goes on.
+    #expect(!floor.asksForWriters(at: 60_100))
+    read([3], by: 14, oldest: 1, at: 300)
     #expect(!floor.asksForWriters(at: 60_099))
     #expect(floor.asksForWriters(at: 60_100))
-    read([3], by: 12, oldest: 1, at: 60_100)
     #expect(floor.number == 0)
-    read([4], by: 14, oldest: 1, beside: [], at: 60_101)
+    read([4], by: 16, oldest: 1, beside: [], at: 60_101)
     #expect(floor.number == 2)
     // The next mark has its own time.
     #expect(!floor.asksForWriters(at: 60_102))
@@ -61,7 +64,7 @@ struct NewsFloorTests {
 
   @Test("It waits for a transaction that writes news, however long that takes, and not for others that began later")
   mutating func hangingCommit() {
-    read([2], by: 10, oldest: 9)
+    for own: Int64 in [10, 11] { read([2], by: own, oldest: 9) }
     read([], by: 12, oldest: 9, beside: ["3/5", "4/1"], at: 60_000)
     #expect(floor.number == 0)
     #expect(!floor.asksForWriters(at: 119_999))

@@ -15,7 +15,7 @@ final class AdmissionWait: Sendable {
   private struct State {
     /// The wait under way, and the first job of its request.
     var waiting: (job: ManagedObjectID, answer: @Sendable (Outcome) -> Void)?
-    /// The requests with which the member goes on though nobody has waited for their answers, and the names of their jobs.
+    /// The first jobs of the requests that have no answer yet, whether somebody waits or not, and the names of all of theirs.
     var unanswered: [ManagedObjectID: Set<String>] = [:]
     var isAway = false
     var isClosed = false

@@ -334,7 +334,7 @@ final class Membership: Sendable {
   /// Has jobs written to the ledger, with orders that hold if they are, and waits for that; see ``AdmissionWait``.
   func admit(_ jobs: [FleetJob], placing orders: [NumberedOrder]) throws {
     var isBegun = false
-    // Nothing is written then.
+    // What was not begun is not written.
     defer { if !isBegun { for order in orders { answers.forget(order.ticket) } } }
     guard let driver else { throw StoreError(.unavailable, "this host is not in the fleet now") }
     try admission.wait(for: jobs) { areNew in

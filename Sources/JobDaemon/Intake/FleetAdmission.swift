@@ -64,7 +64,7 @@ final class FleetAdmission: Sendable {
     var results: [Result<AdmittedFile, AdmissionRefusal>] = []
     while results.count < files.count {
       let rest = files[results.count...]
-      // Each time, jobs of another host are known that were not before.
+      // Each time, jobs are known that were not before.
       do { results += try admitOnce(rest) } catch is AdmissionRace { continue } catch let error as RefusedByServer {
         // One that can't be stored must not keep the others out.
         if files.count > 1 { return try results + rest.flatMap { try admit([$0]) } }

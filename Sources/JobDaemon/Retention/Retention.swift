@@ -19,10 +19,10 @@ final class Retention: Sendable {
     var arrivals: [JobState: Int] = [:]
     /// Jobs that ended since the size of the store was last checked.
     var unseen = 0
-    /// True while the timer is armed for the age of a job: those that end later become too old later.
-    var waitsForAge = false
-    /// The time of the run that last removed some, or of the first.
-    var lastRemoval: Date?
+    /// The states for the age of whose jobs the timer is armed, or for something earlier: what ends later is too old later.
+    var waits: Set<JobState> = []
+    /// The time since which none has gone of the jobs that had to stay; nil if there are none.
+    var leftSince: Date?
   }
 
   private static let states: [JobState] = [.completed, .cancelled, .discarded]
@@ -32,8 +32,8 @@ final class Retention: Sendable {
   private static let jobsPerLook = 1_000
   /// Jobs removed in one step, which occupies whoever removes them for some milliseconds.
   private static let stepSize = 500
-  /// The time, in seconds, until the next look at jobs that had to stay, since nobody tells when they need no longer: as long
-  /// again as none has gone, within these bounds.
+  /// The bounds of the time, in seconds, until the next look at jobs that had to stay, since nobody tells when they need no
+  /// longer: it is as long as none of them has gone so far.
   private static let patience: ClosedRange<TimeInterval> = 10...3600
 
   private let engine: JobEngine
@@ -52,11 +52,13 @@ final class Retention: Sendable {
   /// Counts jobs that have ended durably, by their states, and starts a run if there may be too many.
   func note(_ ends: [JobState: Int]) {
     let settings = settings
+    // Quarantined ones stay.
+    let ends = ends.filter { Self.states.contains($0.key) }
     let isDue = state.withLock { state in
       state.arrivals.merge(ends) { $0 + $1 }
       state.unseen += ends.values.reduce(0, +)
       // Nothing is known yet, or there was nothing whose age could be waited for.
-      guard state.counts != nil, state.waitsForAge else { return true }
+      guard state.counts != nil, state.waits.isSuperset(of: ends.keys) else { return true }
       return Self.areTooMany(state, settings) || (settings.storeSize > 0 && state.unseen >= Self.jobsPerLook)
     }
     if isDue { runSoon() }
@@ -79,18 +81,20 @@ final class Retention: Sendable {
   }
 
   private func run() async {
-    do { try await removeAll() } catch {
+    do { if try await removeAll() { return } } catch {
       // A host that is leaving its fleet leaves them to others.
-      if !steps.mayRemove { return }
-      engine.report(error, "final jobs can't be removed; retention tries again when the next ones end")
+      if steps.mayRemove {
+        engine.report(error, "final jobs can't be removed; retention tries again when the next ones end")
+      }
     }
+    state.withLock { $0.waits = [] }
   }
 
   private var isStopped: Bool { runs.isStopped }
 
-  private func removeAll() async throws {
-    if !steps.mayRemove { return }
-    state.withLock { $0.waitsForAge = false }
+  /// Removes what is to go; false if that was left in the middle.
+  private func removeAll() async throws -> Bool {
+    if !steps.mayRemove { return false }
     let settings = settings
     var counts: [JobState: Int] = [:]
     var (total, areLeft) = (0, false)
@@ -110,7 +114,7 @@ final class Retention: Sendable {
         if removed == 0 { break }
         count -= removed
         total += removed
-        if !(await steps.waitUntilDurable()) { return }
+        if !(await steps.waitUntilDurable()) { return false }
       }
       counts[state] = count
       if try await steps.firstEnd(state, from: .distantPast).map({ $0 < cutoff }) ?? false { areLeft = true }
@@ -128,12 +132,14 @@ final class Retention: Sendable {
       while !isStopped { if !(try await steps.reclaim()) { break } }
       engine.log.notice("retention removed \(total) final jobs")
     }
-    let idle = state.withLock { state in
-      if total > 0 || state.lastRemoval == nil { state.lastRemoval = now }
-      return state.lastRemoval.map { now.timeIntervalSince($0) } ?? 0
+    let next = state.withLock { state -> Date? in
+      state.leftSince = areLeft ? total > 0 ? now : state.leftSince ?? now : nil
+      return state.leftSince.map { since in
+        now + min(max(now.timeIntervalSince(since), Self.patience.lowerBound), Self.patience.upperBound)
+      }
     }
-    let patience = min(max(idle, Self.patience.lowerBound), Self.patience.upperBound)
-    try await arm(settings, now, notAfter: areLeft ? now + patience : nil)
+    try await arm(settings, now, notAfter: next)
+    return true
   }
 
   /// Removes the oldest jobs while the store is too large; returns how many.
@@ -164,15 +170,21 @@ final class Retention: Sendable {
   ///   - limit: the latest time for the next look; nil for none.
   private func arm(_ settings: Configuration.Retention, _ now: Date, notAfter limit: Date?) async throws {
     var due = limit
+    var waits: Set<JobState> = []
     for state in Self.states {
       let age = settings.age(state) / .seconds(1)
       guard let end = try await steps.firstEnd(state, from: now - age) else { continue }
       // A second late, so that jobs that ended together are removed together.
       due = min(due ?? .distantFuture, end + age + 1)
-      self.state.withLock { $0.waitsForAge = true }
+      waits.insert(state)
     }
-    guard let due else { return timer.disarm() }
-    steps.arm(timer, for: due) { [weak self] in self?.runSoon() }
+    if let due { steps.arm(timer, for: due) { [weak self] in self?.runSoon() } } else { timer.disarm() }
+    let areMissed = state.withLock { state in
+      state.waits = waits
+      // They have ended behind the look for the first of their state.
+      return state.arrivals.contains { !waits.contains($0) && $1 > 0 }
+    }
+    if areMissed { runSoon() }
   }
 }
 
