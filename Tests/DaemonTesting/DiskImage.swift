@@ -43,7 +43,7 @@ package final class DiskImage: Sendable {
 
   /// Unmounts it once nobody uses it; whoever was killed lets go of it in a moment.
   package func unmount() async throws {
-    for _ in 0..<100 {
+    for _ in 0..<600 {
       if umount2(directory.path, 0) == 0 { return }
       guard errno == EBUSY else { break }
       // The kernel tells nobody of the last descriptor's end.

@@ -78,7 +78,7 @@ extension FaultTests {
       try root.drop(
         #"""
         {"jobs": [{"type": "noop", "id": "a"}, {"type": "image.encode", "id": "b", "after": "a", "timeout": "1ms",
-          "maxAttempts": 2, "backoff": {"kind": "fixed", "base": "5s"},
+          "maxAttempts": 2, "backoff": {"kind": "fixed", "base": "15s"},
           "arguments": {"input": "in.jpg", "outputs": [{"path": "b.png", "width": 3000, "enlarge": true}]}}]}
         """#, as: "two.json")
       try await daemon.waitForLog("it took longer than")
@@ -87,7 +87,7 @@ extension FaultTests {
       let state = try await root.sql("SELECT state FROM Job WHERE id = 'b'; \(change.rawValue)")
       #expect(state.hasPrefix("retryable"))
       let again = try await DaemonProcess.ready(root)
-      try await again.wait(seconds: 30) { try !$0.root.failedFiles.isEmpty }
+      try await again.wait(seconds: 60) { try !$0.root.failedFiles.isEmpty }
       let end = try await root.sql("SELECT state, attempt FROM Job WHERE id = 'b'")
       #expect(end == "discarded|2")
     }
@@ -261,7 +261,7 @@ extension FaultTests {
     func retention() async throws {
       let root = try DaemonRoot("[Retention]\nCompletedAgeSec=0s\nFailedAgeSec=0s\n")
       let daemon = try await DaemonProcess.ready(root)
-      let time = Date(timeIntervalSinceNow: 3).formatted(.iso8601)
+      let time = Date(timeIntervalSinceNow: 12).formatted(.iso8601)
       try root.drop(
         #"""
         {"jobs": [{"type": "noop", "id": "a"}, {"type": "noop", "id": "other"},

@@ -44,14 +44,14 @@ extension FaultTests {
       _ = try await daemon.submit(Self.picture("first"))
       let helper = try #require(daemon.child(named: "bobbin-image"))
       try #require(Glibc.kill(helper, SIGSTOP) == 0)
-      let blocker = Self.picture("blocker", timeout: "6s", attempts: 1)
+      let blocker = Self.picture("blocker", timeout: "20s", attempts: 1)
       #expect(try await daemon.request("POST", "/v1/jobs", body: blocker).status == 202)
-      let jobs = try await daemon.submit(Self.picture("waiter", timeout: "3s", attempts: 1))
+      let jobs = try await daemon.submit(Self.picture("waiter", timeout: "15s", attempts: 1))
       #expect(jobs.first?["state"]?.string == "completed", "\(jobs.map { $0.serialized() })")
       #expect(try await daemon.get("/v1/jobs/blocker")["state"]?.string == "discarded")
     }
 
-    private static func picture(_ id: String, timeout: String = "1s", attempts: Int = 5) -> String {
+    private static func picture(_ id: String, timeout: String = "8s", attempts: Int = 5) -> String {
       #"""
       {"type": "image.encode", "id": "\#(id)", "timeout": "\#(timeout)", "maxAttempts": \#(attempts), "backoff": {"kind": "fixed", "base": "50ms"},
         "arguments": {"input": "in.jpg", "outputs": [{"path": "\#(id).png", "width": 40}]}}

@@ -57,7 +57,7 @@ struct MisbehavingClientTests {
       ("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "400 Bad Request"),
     ])
   func garbage(start: String, status: String?) async throws {
-    let fixture = try ServerFixture({ $0.requestTimeout = .seconds(1) }) { request in
+    let fixture = try ServerFixture({ $0.requestTimeout = .seconds(5) }) { request in
       .now(.text(request.path == "/good" ? "good" : "reached"))
     }
     let client = try fixture.connect()
@@ -74,7 +74,7 @@ struct MisbehavingClientTests {
   @Test(
     "Half a request is cut at its deadline without a reply", arguments: ["GET / HT", "POST / HTTP/1.1\r\nHost: x\r\n"])
   func half(start: String) async throws {
-    let fixture = try ServerFixture({ $0.requestTimeout = .seconds(1) }) { _ in .now(.text("reached")) }
+    let fixture = try ServerFixture({ $0.requestTimeout = .seconds(5) }) { _ in .now(.text("reached")) }
     let client = try fixture.connect()
     client.send(start)
     #expect(try await onThread { try client.readToEnd() }.isEmpty)
@@ -84,7 +84,7 @@ struct MisbehavingClientTests {
   func trickling() async throws {
     let fixture = try ServerFixture({ limits in
       limits.connectionsPerUser = 65
-      limits.requestTimeout = .seconds(1)
+      limits.requestTimeout = .seconds(5)
     }) { _ in .now(.text("good")) }
     let clients = try (0..<64).map { _ in try fixture.connect() }
     for client in clients { client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n") }
@@ -106,7 +106,7 @@ struct MisbehavingClientTests {
   func notReading() async throws {
     let fixture = try ServerFixture({ limits in
       limits.connections = 1
-      limits.requestTimeout = .seconds(1)
+      limits.requestTimeout = .seconds(5)
     }) { _ in .now(HTTPResponse(body: Data(count: 8 << 20))) }
     let client = try fixture.connect()
     client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -121,7 +121,7 @@ struct MisbehavingClientTests {
   func perUserLimit() async throws {
     let fixture = try ServerFixture({ limits in
       limits.connectionsPerUser = 2
-      limits.requestTimeout = .seconds(1)
+      limits.requestTimeout = .seconds(5)
     }) { _ in .now(.text("good")) }
     let idle = try (0..<2).map { _ in try fixture.connect() }
     let third = try fixture.connect()

@@ -23,7 +23,7 @@ struct FlusherTests {
 
   @Test("Jobs are durable after the interval, together in one transaction")
   func interval() async throws {
-    let fixture = try WriterFixture("FlushIntervalSec=100ms")
+    let fixture = try WriterFixture("FlushIntervalSec=2s")
     let jobs = try (0..<20).map { try fixture.finishedJob("j\($0)") }
     for job in jobs { fixture.merger.merge(finished: [job]) }
     let seen = try await events(fixture, 1)

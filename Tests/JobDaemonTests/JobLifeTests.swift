@@ -180,9 +180,19 @@ struct JobLifeTests {
     try fixture.start()
     let ids = try fixture.submit(
       #"{"type": "fails", "id": "j", "maxAttempts": 2, "backoff": {"kind": "fixed", "base": "1h"}}"#)
-    try await fixture.waitUntil { try fixture.record("j") { $0.currentState } == .retryable }
+    // Its record tells of the end of an attempt a moment before the schedule does.
+    let schedule = fixture.daemon.scheduler
+    let waitUntilRetryable = { (attempt: Int) in
+      try await fixture.waitUntil { try fixture.record("j") { $0.attempt } == attempt }
+      try await withTimeout {
+        while !schedule.read({ schedule, _ in ids.allSatisfy { schedule.state(of: $0) == .retryable } }) {
+          await Task.yield()
+        }
+      }
+    }
+    try await waitUntilRetryable(1)
     #expect(try await fixture.perform(.retry, on: "j") == .done)
-    try await fixture.waitUntil { try fixture.record("j") { $0.attempt } == 2 }
+    try await waitUntilRetryable(2)
     #expect(try fixture.record("j") { $0.currentState } == .retryable)
     #expect(try fixture.record("j") { $0.maxAttempts } == 3)
     #expect(try await fixture.perform(.cancel(reason: "enough"), on: "j") == .done)

@@ -17,7 +17,9 @@ struct MemoryReturnTests {
       for _ in 0..<2 {
         let last = ContinuousClock.now
         memory.noteWork()
-        let time = try #require(await seen.next())
+        var time = try #require(await seen.next())
+        // Work that paused for so long had some given back before.
+        while time < last { time = try #require(await seen.next()) }
         #expect(last.duration(to: time) > .milliseconds(90))
       }
     }

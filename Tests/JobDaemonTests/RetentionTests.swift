@@ -29,7 +29,7 @@ struct RetentionTests {
 
   @Test("Jobs that are too old are removed when their time comes, though no other job ends then")
   func age() async throws {
-    let fixture = try DaemonFixture("[Retention]\nCompletedAgeSec=1s\n")
+    let fixture = try DaemonFixture("[Retention]\nCompletedAgeSec=10s\n")
     try fixture.start()
     try await fixture.run(jobs(3, "a"))
     #expect(try fixture.jobCount() == 3)

@@ -56,7 +56,7 @@ final class Browser: Sendable {
     guard let id = answer["sessionId"]?.string else { throw Failure(description: "no session: \(answer)") }
     session = base + "/" + id
     // What is found at once needs no waiting, and a script that waits has this long.
-    _ = try await send("POST", "/timeouts", #"{"script": 20000}"#)
+    _ = try await send("POST", "/timeouts", #"{"script": 120000}"#)
   }
 
   /// Ends the browser.
@@ -217,7 +217,7 @@ final class Browser: Sendable {
   private static func send(_ method: String, _ address: String, _ body: String?) async throws -> JSONValue {
     let data = body == nil ? [] : ["--data-binary", "@-", "-H", "Content-Type: application/json"]
     let curl = try await Tool.run(
-      Self.client, ["-sS", "--max-time", "60", "-X", method] + data + [address], input: body ?? "")
+      Self.client, ["-sS", "--max-time", "150", "-X", method] + data + [address], input: body ?? "", seconds: 180)
     guard curl.code == 0 else { throw Failure(description: "the browser's driver does not answer: \(curl.errors)") }
     let answer = try JSONValue(parsing: Array(curl.output.utf8), dialect: .json)["value"] ?? .null
     // A page has no objects with these two keys.

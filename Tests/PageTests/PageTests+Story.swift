@@ -184,7 +184,7 @@ extension PageTests {
       """
       number=$(cat number 2>/dev/null || echo 0)
       echo $((number + 1)) > number
-      case $number in 1) exit 1 ;; 2) sleep 0.6 ;; esac
+      case $number in 1) exit 1 ;; 2) sleep 5 ;; esac
       """, "MaxAttempts=1")
     try root.write("[Schedule]\nEvery=1d\nJob=vary.json\n", to: root.paths.configuration + "/schedules.d/vary.conf")
     try root.write(#"{"type": "varying"}"#, to: root.paths.configuration + "/schedules.d/vary.json")

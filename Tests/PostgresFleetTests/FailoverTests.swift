@@ -172,7 +172,7 @@ struct FailoverTests {
     _ = try join(ledger)
     try servers.kill(1)
     let errors = ErrorLog()
-    let hasty = try fleet.ledger("b", of: 1, answerLimit: .seconds(1)) { errors.note($0) }
+    let hasty = try fleet.ledger("b", of: 1, answerLimit: .seconds(5)) { errors.note($0) }
     #expect(throws: LedgerError.unknown) { try hasty.perform(try admission(1)) }
     #expect(errors.codes == [.inputOutput])
     // Beats wait for no standby, so that nobody is taken over for it; nor is anybody told that something is written.

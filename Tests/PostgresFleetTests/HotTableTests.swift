@@ -133,11 +133,25 @@ struct HotTableTests {
 
     func vacuum() throws { for table in Self.tables { try fixture.database.run("VACUUM bobbin.\(table)") } }
 
+    /// Waits until the server has ended a connection that was closed.
+    func waitForEnd(ofConnection name: String) throws {
+      let deadline = ContinuousClock.now + .seconds(60)
+      while try sum(
+        "count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '%\(name)%'") > 0
+      {
+        try #require(ContinuousClock.now < deadline)
+      }
+    }
+
     func size() throws -> Double {
       try sum(Self.tables.map { "pg_total_relation_size('\($0)')" }.joined(separator: " + "))
     }
 
     private func blocks() throws -> Double {
+      // Or else a connection tells what it has read a second later.
+      let tell = Request("SELECT pg_stat_force_next_flush()")
+      try ledger.apart { (transaction) throws(StoreError) in _ = try transaction.connection.pipeline([tell]) }
+      try flusher.pipeline([tell])
       let names = Self.tables.map { "'\($0)'" }.joined(separator: ", ")
       return try sum(
         """
@@ -169,6 +183,7 @@ struct HotTableTests {
     #expect((grown - before) / Double(host.jobCount - first) < 400, "bytes for each job")
     #expect(late < 1.5 * early, "blocks read for each job, in the second half of the time and in the first")
     holder.close()
+    try host.waitForEnd(ofConnection: "holder")
     try host.vacuum()
     _ = try host.work(for: Self.seconds / 3, vacuuming: true)
     #expect(try host.size() <= grown, "nothing that the snapshot kept is used again")

@@ -108,7 +108,7 @@ extension SystemTests {
       #expect(made.code == 0 && made.output.hasPrefix("backed up "), "\(made.errors)")
       #expect(try await daemon.tool("resume", "--type", "row").code == 0)
       try drop(["after"])
-      try await daemon.wait { try $0.root.currentFiles == ["edited.json"] && $0.root.newFiles.isEmpty }
+      try await daemon.wait { try $0.root.newFiles.isEmpty && $0.root.currentFiles == ["edited.json"] }
       #expect(try await root.sql("SELECT count(*) FROM Job WHERE state = 'completed'") == "3")
       // A file that was claimed since, under the name of one that the backup knows, and one that nobody has seen yet.
       #expect(try await daemon.tool("pause", "--type", "row").code == 0)

@@ -194,7 +194,7 @@ extension SystemTests {
       #expect(try await run(daemon, "why", "big") == "big  running\n     it runs\n")
       _ = try await run(daemon, "hold", "big")
       _ = try await daemon.submit(#"{"type": "noop"}"#)
-      #expect(try await state(daemon, "big") == "held")
+      _ = try await daemon.get("/v1/jobs/big") { $0["state"] == "held" }
       #expect(try root.currentFiles == ["big.json"])
       #expect(try await daemon.stop() == .exited(code: 0))
       let again = try await DaemonProcess.ready(root)

@@ -237,7 +237,7 @@ extension FleetSystemTests {
       #expect(try Set(places(of: ids)) == [2], "\(one.logText)")
       // Those that found out have lost no attempt, and are few.
       let again = try database.run(
-        #"SELECT count(*) FILTER (WHERE attempt > 1) < 6 AND bool_and(attempt - 1 = "maxAttempts" - 20) FROM bobbin."Job""#
+        #"SELECT count(*) FILTER (WHERE attempt > 1) < 12 AND bool_and(attempt - 1 = "maxAttempts" - 20) FROM bobbin."Job""#
       )
       #expect(again == "t", "\(one.logText)")
       try await one.waitForLog(#"the type "where" is held"#)
@@ -491,6 +491,8 @@ extension FleetSystemTests {
       let living = try await bury(first)
       #expect(living.tool.code == 0 && living.tool.errors.isEmpty, "\(living.tool.errors)")
       #expect(try database.run("SELECT state FROM bobbin._host WHERE number = \(host)") == "alive")
+      // Or else the lead may be first where this takes its time; what it would write waits.
+      let others = try database.hold("SELECT 1 FROM bobbin._session WHERE host <> \(host) FOR UPDATE")
       try await next.kill()
       let buried = try await bury(first)
       // Nobody has noticed the silence by then.
@@ -499,6 +501,7 @@ extension FleetSystemTests {
       #expect(buried.tool.code == 0, "\(buried)")
       #expect(buried.tool.errors.contains("the other hosts of the fleet have the jobs of the daemon"))
       #expect(state == "lost 2")
+      others.release()
       let nothing = try await bury(first)
       #expect(nothing.tool.code == 0 && nothing.tool.errors.isEmpty)
       try second.write("", to: second.directory.path("go"))
@@ -522,7 +525,7 @@ extension FleetSystemTests {
       let orderly = try await bury(silent, result: "success")
       #expect(orderly.tool.code == 0 && orderly.tool.errors.isEmpty)
       let away = try await bury(silent)
-      #expect(away.tool.code == 0 && away.time < .seconds(10), "\(away)")
+      #expect(away.tool.code == 0 && away.time < .seconds(60), "\(away)")
       #expect(away.tool.errors.contains("the other hosts notice"), "\(away.tool.errors)")
       withExtendedLifetime(listener) {}
     }

@@ -64,7 +64,7 @@ extension FleetSystemTests {
         let reply = try await daemon.request(request.0, request.1, body: body)
         #expect(Self.code(reply) == "503 database-away", "\(request): \(reply.body.serialized())")
       }
-      #expect(ContinuousClock.now - begin < .seconds(5))
+      #expect(ContinuousClock.now - begin < .seconds(60))
       let file = root.directory.path("refused.json")
       try root.write(#"{"type": "noop", "id": "refused"}"#, to: file)
       let submitted = try await daemon.tool("submit", file)
@@ -144,7 +144,7 @@ extension FleetSystemTests {
         "sole",
         #"""
         trap '' TERM
-        echo $$ >"\#(folder)/process-$BOBBIN_ATTEMPT"
+        echo $$ >"\#(folder)/.process" && mv "\#(folder)/.process" "\#(folder)/process-$BOBBIN_ATTEMPT"
         while [ ! -e "\#(folder)/go" ]; do sleep 0.05; done
         echo '{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}'
         """#, "Exclusive=yes")
@@ -160,8 +160,8 @@ extension FleetSystemTests {
       try servers.kill(0)
       let away = ContinuousClock.now
       try await daemon.waitForLog("was interrupted, since the fleet's database does not answer")
-      // 3.2 s on a machine that does nothing else.
-      #expect(ContinuousClock.now - away < .seconds(10))
+      // 3.2 s on a machine that does nothing else, and before the database is back.
+      #expect(ContinuousClock.now - away < .seconds(60))
       #expect(kill(process, 0) == -1 && errno == ESRCH)
       try servers.start(0)
       try await daemon.wait { try DaemonRoot.entries($0.root.paths.payload).contains("process-2") }

@@ -39,13 +39,11 @@ extension FleetSystemTests {
       }.joined(separator: "\n")
     }
 
-    /// Waits until the table tells so; each look waits for the server.
-    private func waitUntil(_ daemon: DaemonProcess, _ isTrue: () throws -> Bool) throws {
-      let deadline = ContinuousClock.now + .seconds(40)
-      while try !isTrue() {
-        if ContinuousClock.now < deadline { continue }
-        Issue.record("\(try left())\n\(daemon.logText)")
-        return
+    /// Waits until the table tells so.
+    private func waitUntil(_ daemon: DaemonProcess, line: UInt = #line, _ isTrue: () throws -> Bool) async throws {
+      do { try await daemon.poll(seconds: 120, line: line, until: isTrue) } catch {
+        Issue.record("\(try left())")
+        throw error
       }
     }
 
@@ -56,11 +54,11 @@ extension FleetSystemTests {
       let second = try await DaemonProcess.ready(roots[1])
       for (number, root) in roots.enumerated() { try drop((0..<20).map { "early-\(number)-\($0)" }, root) }
       for daemon in [first, second] { try await daemon.waitUntilSpoolIsEmpty() }
-      try waitUntil(first) { try count() == 0 }
+      try await waitUntil(first) { try count() == 0 }
       try await first.kill()
       try drop((0..<20).map { "late-\($0)" }, roots[1])
       try await second.waitUntilSpoolIsEmpty()
-      try waitUntil(second) { try count() == 0 }
+      try await waitUntil(second) { try count() == 0 }
       #expect(try database.run(#"SELECT count(*) FROM bobbin."Attempt""#) == "0")
       #expect(try await second.stop() == .exited(code: 0), "\(second.logText)")
     }
@@ -74,7 +72,7 @@ extension FleetSystemTests {
       try await daemons[0].waitUntilSpoolIsEmpty()
       for (number, root) in roots.enumerated() { try drop((0..<150).map { "more-\(number)-\($0)" }, root) }
       for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
-      try waitUntil(daemons[0]) { try count() <= 120 }
+      try await waitUntil(daemons[0]) { try count() <= 120 }
       #expect(try count("id = 'first'") == 0)
       for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
     }
@@ -87,21 +85,21 @@ extension FleetSystemTests {
       #expect(try await present.tool("pause", "--type", "row").code == 0)
       let ids = (0..<5).map { "kept-\($0)" }
       try drop(ids, roots[0], type: "row")
-      try waitUntil(absent) { try count("type = 'row'") == 5 }
+      try await waitUntil(absent) { try count("type = 'row'") == 5 }
       try await absent.kill()
       #expect(try await present.tool("resume", "--type", "row").code == 0)
-      try waitUntil(present) { try count("state = 'completed'") == 5 }
+      try await waitUntil(present) { try count("state = 'completed'") == 5 }
       // These ended later, and are gone.
       try drop((0..<5).map { "gone-\($0)" }, roots[1])
       try await present.waitUntilSpoolIsEmpty()
-      try waitUntil(present) { try count("id LIKE 'gone%'") == 0 }
+      try await waitUntil(present) { try count("id LIKE 'gone%'") == 0 }
       #expect(try count() == 5)
       #expect(try roots[0].currentFiles.count == 5)
       let back = try await DaemonProcess.ready(roots[0])
       try await back.waitUntilSpoolIsEmpty()
       // Nothing else ends that would have anybody look.
-      try waitUntil(back) { try database.run("SELECT count(*) FROM bobbin._outcome") == "0" }
-      try waitUntil(back) { try count() == 0 }
+      try await waitUntil(back) { try database.run("SELECT count(*) FROM bobbin._outcome") == "0" }
+      try await waitUntil(back) { try count() == 0 }
       #expect(try database.run(#"SELECT count(*) FROM bobbin."Reading""#) == "5")
       for daemon in [back, present] { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
     }
@@ -125,7 +123,7 @@ extension FleetSystemTests {
           #expect(isMissed || [0, 2, 65].contains(retry.code), "\(retry.code) \(retry.errors)")
         }
       }
-      try waitUntil(daemons[0]) { try count() == 0 }
+      try await waitUntil(daemons[0]) { try count() == 0 }
       for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
     }
   }

@@ -26,7 +26,7 @@ extension FleetSystemTests {
       let script = root.directory.path("echo.sh")
       try root.write(#"IFS= read -r job; printf '{"result": %s}\n' "$job""#, to: script)
       let deaf = root.directory.path("deaf.sh")
-      try root.write("trap '' TERM\nsleep 600\n", to: deaf)
+      try root.write("trap '' TERM\n: >'\(root.directory.path("is-deaf"))'\nsleep 600\n", to: deaf)
       let partial = root.directory.path("partial.sh")
       let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
       try root.write("echo '\(row)'\necho '{\"checkpoint\": \"1\"}'\nexec sleep 600\n", to: partial)
@@ -95,15 +95,14 @@ extension FleetSystemTests {
       let one = try await DaemonProcess.ready(first)
       let other = try await DaemonProcess.ready(second)
       try first.drop(#"{"type": "partial", "id": "x"}"#, as: "x.json")
-      let deadline = ContinuousClock.now + .seconds(40)
-      func wait(until query: String, is text: String) throws {
-        while try database.run(query) != text { try #require(ContinuousClock.now < deadline, "\(one.logText)") }
+      func wait(until query: String, is text: String) async throws {
+        try await one.poll(seconds: 60) { try database.run(query) == text }
       }
-      try wait(until: #"SELECT count(*) FROM bobbin."Reading""#, is: "1")
+      try await wait(until: #"SELECT count(*) FROM bobbin."Reading""#, is: "1")
       #expect(try await other.tool("hold", "x").code == 0)
-      try wait(until: #"SELECT state FROM bobbin."Job" WHERE "cursor" IS NOT NULL"#, is: "held")
+      try await wait(until: #"SELECT state FROM bobbin."Job" WHERE "cursor" IS NOT NULL"#, is: "held")
       try second.drop(#"{"type": "echo", "id": "x", "replace": true, "arguments": {"n": 2}}"#, as: "new.json")
-      try wait(until: #"SELECT type || ' ' || state FROM bobbin."Job""#, is: "echo held")
+      try await wait(until: #"SELECT type || ' ' || state FROM bobbin."Job""#, is: "echo held")
       #expect(try database.run(#"SELECT count(*) FROM bobbin."Reading""#) == "0")
       #expect(try await one.tool("release", "x").code == 0)
       for daemon in [one, other] { try await daemon.waitUntilSpoolIsEmpty() }
@@ -116,12 +115,11 @@ extension FleetSystemTests {
       let roots = [first, second]
       var daemons = [try await DaemonProcess.ready(first), try await DaemonProcess.ready(second)]
       try first.drop(#"{"type": "deaf", "id": "x", "arguments": {"n": 1}}"#, as: "x.json")
-      try await wait(for: "running", of: "x", at: daemons[1])
-      try second.drop(#"{"type": "echo", "id": "x", "replace": true, "arguments": {"n": 2}}"#, as: "new.json")
-      let deadline = ContinuousClock.now + .seconds(30)
-      while try database.run("SELECT stop FROM bobbin._run") != "interrupted" {
-        try #require(ContinuousClock.now < deadline, "\(daemons[1].logText)")
+      try await daemons[1].poll(seconds: 60) {
+        roots.contains { FileManager.default.fileExists(atPath: $0.directory.path("is-deaf")) }
       }
+      try second.drop(#"{"type": "echo", "id": "x", "replace": true, "arguments": {"n": 2}}"#, as: "new.json")
+      try await daemons[1].poll(seconds: 60) { try database.run("SELECT stop FROM bobbin._run") == "interrupted" }
       let told = try await daemons[0].tool("cancel", "x")
       #expect(told.code != 0 && told.errors.contains(#"the job "x" is just being replaced"#), "\(told)")
       for daemon in daemons { try await daemon.kill() }

@@ -49,25 +49,24 @@ extension FleetSystemTests {
       }
     }
 
-    private func wait(_ daemon: DaemonProcess, until query: String, is text: String) throws {
-      let deadline = ContinuousClock.now + .seconds(40)
-      while try database.run(query) != text {
-        try #require(ContinuousClock.now < deadline, "\(query)\n\(daemon.logText)")
-      }
+    private func wait(
+      _ daemon: DaemonProcess, until query: String, is text: String, line: UInt = #line
+    ) async throws {
+      try await daemon.poll(seconds: 60, line: line) { try database.run(query) == text }
     }
 
     @Test("A job that is cut short goes on elsewhere from its last checkpoint, which is on disk by then")
     func checkpoints() async throws {
       let one = try await DaemonProcess.ready(roots[0])
       try roots[0].drop(#"{"jobs": [{"type": "steps", "id": "x"}, {"type": "awaits", "id": "y"}]}"#, as: "jobs.json")
-      try wait(one, until: #"SELECT "cursor" IS NOT NULL FROM bobbin."Job" WHERE id = 'x'"#, is: "t")
-      try wait(one, until: "SELECT count(*) FROM bobbin._run", is: "2")
+      try await wait(one, until: #"SELECT "cursor" IS NOT NULL FROM bobbin."Job" WHERE id = 'x'"#, is: "t")
+      try await wait(one, until: "SELECT count(*) FROM bobbin._run", is: "2")
       let other = try await DaemonProcess.ready(roots[1])
 
       // Somebody holds a row that the next flush needs, so that the second checkpoint waits behind that.
       let held = try database.hold(#"SELECT 1 FROM bobbin."Job" WHERE id = 'y' FOR UPDATE"#)
       try roots[0].write("", to: folder.path("end"))
-      try wait(one, until: "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", is: "1")
+      try await onThread { [database] in try database.awaitLock(of: "%") }
       try roots[0].write("", to: folder.path("second"))
       let deadline = ContinuousClock.now + .seconds(40)
       while try await one.get("/v1/status")["writer"]?["unflushedObjects"]?.integer ?? 0 < 2 {
@@ -80,7 +79,7 @@ extension FleetSystemTests {
       for _ in 0..<200 { #expect(try await other.get("/v1/jobs/x")["state"]?.string == "running") }
       held.release()
       #expect(try await end == .exited(code: 0))
-      try wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
+      try await wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
       let numbers = #"SELECT string_agg("number"::text, ',' ORDER BY "number") FROM bobbin."Reading""#
       #expect(try database.run(numbers) == "1,2")
       #expect(try database.run(#"SELECT result FROM bobbin."Job" WHERE id = 'x'"#)?.contains("2") == true)
@@ -91,7 +90,7 @@ extension FleetSystemTests {
     func last() async throws {
       let one = try await DaemonProcess.ready(roots[1])
       try roots[1].drop(#"{"type": "awaits", "id": "y"}"#, as: "y.json")
-      try wait(one, until: "SELECT count(*) FROM bobbin._run", is: "1")
+      try await wait(one, until: "SELECT count(*) FROM bobbin._run", is: "1")
       let other = try await DaemonProcess.ready(roots[0])
       async let end = one.stop()
       try await one.wait { $0.notifications.contains("STOPPING=1") }
@@ -113,15 +112,16 @@ extension FleetSystemTests {
       let held = try database.hold("SELECT 1 FROM bobbin._host FOR UPDATE")
       let jobs = #"{"jobs": [{"type": "awaits"}, {"type": "awaits"}, {"type": "quick", "id": "x"}]}"#
       try roots[0].drop(jobs, as: "jobs.json")
-      try wait(one, until: "SELECT count(*) FROM bobbin._run", is: "2")
+      try await wait(one, until: "SELECT count(*) FROM bobbin._run", is: "2")
       try FileManager.default.removeItem(atPath: roots[0].paths.handlers + "/quick.conf")
       try await one.reload()
       try roots[0].write("", to: folder.path("end"))
       let wasGivenBack = "EXISTS (SELECT 1 FROM bobbin._run WHERE attempt > 1)"
-      try wait(one, until: #"SELECT "state" = 'held' OR \#(wasGivenBack) FROM bobbin."Job" WHERE id = 'x'"#, is: "t")
+      try await wait(
+        one, until: #"SELECT "state" = 'held' OR \#(wasGivenBack) FROM bobbin."Job" WHERE id = 'x'"#, is: "t")
       held.release()
       let other = try await DaemonProcess.ready(roots[1])
-      try wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
+      try await wait(other, until: #"SELECT "state" FROM bobbin."Job" WHERE id = 'x'"#, is: "completed")
       for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0)) }
     }
   }

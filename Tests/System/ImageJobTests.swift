@@ -85,8 +85,7 @@ extension SystemTests {
       _ = try await run(#"{"input": "in.jpg", "outputs": [{"path": "a.png"}]}"#, daemon, id: "a")
       #expect(try mode("a.png") == 0o644)
       try root.configure("[Writer]\nFlushIntervalSec=20ms\n[Image]\nMode=640\n")
-      try daemon.child.kill(SIGHUP)
-      try await daemon.waitForLog("[Image] Mode")
+      try await daemon.reload()
       _ = try await run(#"{"input": "in.jpg", "outputs": [{"path": "b.png"}]}"#, daemon, id: "b")
       #expect(try mode("b.png") == 0o640)
     }

@@ -124,13 +124,8 @@ extension SystemTests {
       let arguments = ["-sS", "--unix-socket", root.paths.socket] + body + ["http://x/v1/jobs?wait=60"]
       async let sent = Tool.run("/usr/bin/curl", arguments)
       try await disk.waitForWrite()
-      var times: [Duration] = []
-      for _ in 0..<20 {
-        let start = ContinuousClock.now
-        #expect(try await daemon.request("GET", "/v1/whoami").status == 200)
-        times.append(start.duration(to: .now))
-      }
-      #expect(times.sorted()[times.count / 2] < .milliseconds(100), "\(times)")
+      // The disk stands still until they are answered.
+      for _ in 0..<20 { #expect(try await daemon.request("GET", "/v1/whoami").status == 200) }
       try await disk.open()
       let reply = try JSONValue(parsing: Array(try await sent.output.utf8))
       #expect(reply["jobs"]?.array?.first?["state"] == "completed", "\(reply)")

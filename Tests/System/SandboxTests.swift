@@ -99,8 +99,7 @@ extension SystemTests {
     func askingForOthers() async throws {
       try root.configure("[Status]\nReadAccess=everyone\n")
       _ = try await daemon.request("GET", "/v1/status")
-      try daemon.child.kill(SIGHUP)
-      try await daemon.waitForLog("reload: ")
+      try await daemon.reload()
       let socket = ["--root", root.directory.path, "explain", "/etc/hostname"]
       let tool = try RepositoryPaths.executable("bobbinctl").path(percentEncoded: false)
       let own = try await OtherUser.stranger.run(tool, socket)

@@ -71,7 +71,7 @@ extension SystemTests {
       #expect(rows == "few|4\nmany|60000\nuploaded|1")
       #expect(try await sql(attempt) == "\(failedAttempts + 1)")
       #expect(try root.failedFiles == ["failed.json", "failed.json.reason"])
-      #expect(try DaemonRoot.entries(root.paths.uploads).isEmpty)
+      try await daemon.poll(seconds: 60) { try DaemonRoot.entries(root.paths.uploads).isEmpty }
       let doctor = try await daemon.tool("doctor")
       #expect(doctor.code == 0, "\(doctor.output)\(doctor.errors)")
       #expect(doctor.output.contains("only this host's files were looked at") == (database != nil), "\(doctor.output)")

@@ -242,14 +242,28 @@ actor FleetTrial {
   func restartEnded(after fault: String) async throws {
     for index in hosts.indices {
       guard let daemon = hosts[index].daemon, let end = try daemon.end else { continue }
-      // Among a thousand other tests a host may get no processor for so long that it is fenced, as it should be then.
-      if end == .exited(code: 75), !FaultPlan.isWhole {
-        print("faults: chaos in a fleet: \(hosts[index].name) was fenced after \(fault), on a machine with other work")
-      } else {
+      if !isExcused(end, index, "after \(fault)") {
         note(.other, "\(hosts[index].name) \(end) after \(fault)\n\(daemon.logText.suffix(2000))")
       }
       try await start(index)
     }
+  }
+
+  /// Stops a host, and expects that it ends in order.
+  func stop(_ index: Int) async throws {
+    let daemon = try daemon(index)
+    let end = try await daemon.stop()
+    if end != .exited(code: 0), !isExcused(end, index, "when it was to stop") {
+      note(.other, "\(hosts[index].name), stopped, \(end)\n\(daemon.logText.suffix(2000))")
+    }
+  }
+
+  /// True, and told, for a host that was fenced though nothing was done to it: among a thousand other tests it may get no
+  /// processor for so long, and then it should be.
+  private func isExcused(_ end: Termination.Status, _ index: Int, _ moment: String) -> Bool {
+    if end != .exited(code: 75) || FaultPlan.isWhole { return false }
+    print("faults: chaos in a fleet: \(hosts[index].name) was fenced \(moment), on a machine with other work")
+    return true
   }
 
   // MARK: Servers
@@ -310,10 +324,8 @@ actor FleetTrial {
 
   /// Ends all hosts in order.
   func stop() async throws {
-    for host in hosts {
-      guard let daemon = host.daemon, try daemon.end == nil else { continue }
-      let end = try await daemon.stop()
-      if end != .exited(code: 0) { note(.other, "\(host.name), stopped, \(end)\n\(daemon.logText.suffix(2000))") }
+    for index in hosts.indices where try hosts[index].daemon.map({ try $0.end == nil }) ?? false {
+      try await stop(index)
     }
   }
 }
