@@ -229,6 +229,19 @@ struct ConnectionTests {
     #expect(forbidden?.message.contains("GRANT") == true)
   }
 
+  @Test("sees what was committed before each statement, whatever the database's default")
+  func isolation() throws {
+    try database.run("ALTER DATABASE \(database.name) SET default_transaction_isolation = 'serializable'")
+    let connection = try connect()
+    try connection.control("CREATE TABLE t (k int)")
+    let count = Request("SELECT count(*) FROM t")
+    let before = try connection.pipeline([Request("BEGIN"), count])
+    #expect(before[1].integer(0, 0) == 0)
+    try database.run("INSERT INTO public.t VALUES (1)")
+    let after = try connection.pipeline([count, Request("COMMIT")])
+    #expect(after[0].integer(0, 0) == 1)
+  }
+
   @Test("passes on what the server remarks")
   func notices() throws {
     final class Log: Sendable { let lines = Mutex<[String]>([]) }

@@ -75,7 +75,9 @@ struct ConnectionTarget: Sendable {
     if isPooled { settings["target_session_attrs"] = "any" }
     parameters = Self.parameters(options)
     if !isPooled {
-      settings["options"] = ([settings["options"]].compactMap(\.self) + parameters.map(Self.commandLineSwitch))
+      // A statement that finds out behind a wait for others what they did has to see it. Within a transaction this is too late.
+      let own = parameters + [("default_transaction_isolation", "read committed")]
+      settings["options"] = ([settings["options"]].compactMap(\.self) + own.map(Self.commandLineSwitch))
         .joined(separator: " ")
     }
     self.settings = settings
