@@ -157,15 +157,18 @@ enum LedgerStatements {
   ///   - hasWriters: true to name the others that write to the table. Each has locked it since before it drew a number, and
   ///     until all see what it has committed; everybody may see locks.
   static func readHorizon(of table: String, withWriters hasWriters: Bool) -> Request {
-    let writers = """
+    let writers =
+      hasWriters
+      ? """
       (SELECT coalesce(string_agg(l.virtualtransaction, ' '), '') FROM pg_locks AS l WHERE l.locktype = 'relation' \
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
       AND l.relation = '\(table)'::regclass AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid())
       """
+      : "NULL::text"
     return Request(
       """
       SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint, \(timeline), \
-      \(hasWriters ? writers : "NULL::text")
+      \(writers)
       """)
   }
 

@@ -98,7 +98,7 @@ struct LedgerTransaction {
     Array(try connection.pipeline([Self.begin] + statements + [Request("COMMIT")])[1...].dropLast())
   }
 
-  /// Whatever the default of the role: each statement sees what was committed before it, and by then has locked.
+  /// Behind a pooler connections have the default of the role; a statement has to see what was committed before it.
   private static let begin = Request("BEGIN ISOLATION LEVEL READ COMMITTED")
 
   private func fenced() -> StoreError { StoreError(.fenced, "the host was fenced") }

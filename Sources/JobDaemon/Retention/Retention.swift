@@ -97,7 +97,7 @@ final class Retention: Sendable {
     if !steps.mayRemove { return false }
     let settings = settings
     var counts: [JobState: Int] = [:]
-    var (total, areLeft) = (0, false)
+    var total = 0
     let now = try steps.now()
     for state in Self.states {
       // Those that end from now on are counted, too, or come on top: rather twice than not at all.
@@ -117,8 +117,6 @@ final class Retention: Sendable {
         if !(await steps.waitUntilDurable()) { return false }
       }
       counts[state] = count
-      if try await steps.firstEnd(state, from: .distantPast).map({ $0 < cutoff }) ?? false { areLeft = true }
-      if count > settings.count(state) { areLeft = true }
     }
     let (areTooMany, areNew) = state.withLock { state in
       state.counts = counts
@@ -132,13 +130,7 @@ final class Retention: Sendable {
       while !isStopped { if !(try await steps.reclaim()) { break } }
       engine.log.notice("retention removed \(total) final jobs")
     }
-    let next = state.withLock { state -> Date? in
-      state.leftSince = areLeft ? total > 0 ? now : state.leftSince ?? now : nil
-      return state.leftSince.map { since in
-        now + min(max(now.timeIntervalSince(since), Self.patience.lowerBound), Self.patience.upperBound)
-      }
-    }
-    try await arm(settings, now, notAfter: next)
+    try await arm(settings, now, hasRemoved: total > 0)
     return true
   }
 
@@ -163,20 +155,34 @@ final class Retention: Sendable {
     return total
   }
 
-  /// Arms the timer for when the next job becomes too old.
+  /// Arms the timer for when the next job becomes too old, or for another look at those that had to stay.
   ///
   /// - Parameters:
   ///   - now: the time up to which jobs were looked at.
-  ///   - limit: the latest time for the next look; nil for none.
-  private func arm(_ settings: Configuration.Retention, _ now: Date, notAfter limit: Date?) async throws {
-    var due = limit
+  ///   - hasRemoved: true if some could go.
+  private func arm(_ settings: Configuration.Retention, _ now: Date, hasRemoved: Bool) async throws {
+    var due: Date?
     var waits: Set<JobState> = []
+    var areLeft = state.withLock { state in Self.states.contains { state.counts?[$0] ?? 0 > settings.count($0) } }
     for state in Self.states {
       let age = settings.age(state) / .seconds(1)
-      guard let end = try await steps.firstEnd(state, from: now - age) else { continue }
+      var first = try await steps.firstEnd(state, from: .distantPast)
+      if let end = first, end < now - age {
+        areLeft = true
+        first = try await steps.firstEnd(state, from: now - age)
+      }
+      guard let end = first else { continue }
       // A second late, so that jobs that ended together are removed together.
       due = min(due ?? .distantFuture, end + age + 1)
       waits.insert(state)
+    }
+    let leftSince = state.withLock { state in
+      state.leftSince = areLeft ? hasRemoved ? now : state.leftSince ?? now : nil
+      return state.leftSince
+    }
+    if let leftSince {
+      let patience = min(max(now.timeIntervalSince(leftSince), Self.patience.lowerBound), Self.patience.upperBound)
+      due = min(due ?? .distantFuture, now + patience)
     }
     if let due { steps.arm(timer, for: due) { [weak self] in self?.runSoon() } } else { timer.disarm() }
     let areMissed = state.withLock { state in
